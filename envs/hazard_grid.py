@@ -19,7 +19,7 @@ from dp_cmdp._src.base.errors import InvalidArgumentError, PrivacyLeakError
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.cmdp.parametric import ParametricCMDP
 from dp_cmdp._src.data.database import Database
-from dp_cmdp.envs.catalogue import as_layout, random_layout
+from dp_cmdp.envs.catalogue import as_layout
 from dp_cmdp.envs.dynamics import NUM_ACTIONS, GridModel
 from dp_cmdp.envs.hazards import Hazards
 from dp_cmdp.envs.layout import Layout
@@ -376,6 +376,8 @@ def random_hazard_grid(
     """
     if "layout" in arguments:
         raise InvalidArgumentError("a random hazard grid draws its layout; leave layout out")
+    from dp_cmdp.envs.random_layouts import random_layout
+
     layout = random_layout(
         size, seed=layout_seed, density=density, wall_density=wall_density, kinds=kinds
     )

@@ -13,7 +13,7 @@ from scipy import sparse
 from dp_cmdp import CMDP, Policy
 from dp_cmdp._src.cmdp.chain import discounted_chain
 from dp_cmdp._src.cmdp.model import MDP
-from dp_cmdp._src.cmdp.solvers.compiled import SWITCH, Workspace
+from dp_cmdp._src.cmdp.solvers.compiled import SWITCH, Workspace, kernels
 from dp_cmdp._src.cmdp.solvers.kernels import build
 
 SOLVE = """
@@ -115,7 +115,7 @@ def test_the_bound_holds_for_any_values_exactly():
         T = rng.dirichlet(np.ones(4), size=12).round(3)
         T[:, -1] += 1.0 - T.sum(axis=1)
         r, start = rng.normal(size=(4, 3)), np.full(4, 0.25)
-        space = Workspace(MDP(sparse.csr_array(T), r, gamma=gamma, start=start))
+        space = Workspace(kernels(), MDP(sparse.csr_array(T), r, gamma=gamma, start=start))
         income, w, policy = rng.normal(size=12), rng.normal(size=4), np.zeros(4, np.int32)
         bound = space.price(income, w, policy, tolerance=1e-9)
         loose = space.price(income, np.zeros(4), policy.copy(), tolerance=1e9)

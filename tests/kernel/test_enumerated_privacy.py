@@ -248,8 +248,7 @@ def test_queries_chosen_after_the_entries_are_private_over_all_adjacent_database
     theta = Envelope(0.0, 3.5, radius=1.0, shape=2)
     A = dp.Affine.of([[theta[0], theta[1]], [theta[0] * 0.5, theta[1]]], theta)
     problem = dp.ParametricLP(maximize=[3.0, 2.0], A=A, b=[4.0, 3.0], upper=2.0)
-    spent, kind = budget(4, "1/4"), strategies.WorstRow if rows else strategies.LinearQueries
-    candidates = tuple(kind(*each) for each in (WORST_ROWS if rows else QUERIES))
+    spent, candidates = budget(4, "1/4"), WORST_ROWS if rows else QUERIES
     first, second = strategies.first_entries(Fraction(7, 20), BestQueries(candidates))
     none = Release(theta)
     look: Any = first.propose(problem, none, first.part(spent))

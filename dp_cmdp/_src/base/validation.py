@@ -613,7 +613,7 @@ def _kind(text: str, scope: Mapping[str, Any]) -> Kind:
         return COLLECTIONS[origin]
     if getattr(origin, "__name__", None) == "ndarray":
         return Kind("a numpy array of numbers", _is_array)
-    return Kind(word, lambda value: not isinstance(origin, type) or isinstance(value, origin))
+    return Kind(word, origin.__instancecheck__) if isinstance(origin, type) else KINDS["Any"]
 
 
 def _refusal(name: str, value: Any, kinds: list[Kind]) -> InvalidTypeError:

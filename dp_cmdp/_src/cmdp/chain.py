@@ -21,7 +21,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
-from ctypes import byref
+from ctypes import CDLL, byref
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
@@ -39,7 +39,6 @@ from dp_cmdp._src.cmdp.solvers.compiled import (
     Dynamics,
     address,
     kernels,
-    required,
 )
 
 if TYPE_CHECKING:
@@ -129,9 +128,9 @@ class CompiledChain(DiscountedChain):
 
     __slots__ = ("__weakref__", "_chain", "_first", "_library")
 
-    def __init__(self, mdp: MDP, policy: Policy) -> None:
+    def __init__(self, library: CDLL, mdp: MDP, policy: Policy) -> None:
         super().__init__(mdp, policy)
-        library, states, dynamics = required(), mdp.num_states, Dynamics.of(mdp)
+        states, dynamics = mdp.num_states, Dynamics.of(mdp)
         given = np.ascontiguousarray(policy.probabilities)
         room = library.mixture_room(byref(dynamics), address(given))
         if room >= MOST_TRANSITIONS:
@@ -193,9 +192,10 @@ class CompiledChain(DiscountedChain):
 
 def discounted_chain(mdp: MDP, policy: Policy) -> DiscountedChain:
     """The chain in a discounted model: compiled, but for models too large for the kernels."""
-    if kernels() is not None and mdp.T.nnz < MOST_TRANSITIONS:
+    library = kernels()
+    if library is not None and mdp.T.nnz < MOST_TRANSITIONS:
         with suppress(MemoryError):
-            return CompiledChain(mdp, policy)
+            return CompiledChain(library, mdp, policy)
     return DiscountedChain(mdp, policy)
 
 

@@ -13,6 +13,8 @@ evaluates its policies by a direct solve, since ties are what is asked for; the 
 
 from __future__ import annotations
 
+from ctypes import byref
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -22,7 +24,7 @@ from dp_cmdp._src.base.validation import FloatArray, frozen
 from dp_cmdp._src.cmdp.chain import discounted_chain
 from dp_cmdp._src.cmdp.model import CMDP, MDP
 from dp_cmdp._src.cmdp.policy import Policy
-from dp_cmdp._src.cmdp.solvers.compiled import swept_actions
+from dp_cmdp._src.cmdp.solvers.compiled import MOST_TRANSITIONS, Dynamics, address, kernels
 
 #: Sweeps of value iteration that give policy iteration its first policy.
 SWEEPS = 64
@@ -95,6 +97,34 @@ def _first_actions(mdp: MDP, table: FloatArray) -> tuple[NDArray[np.int64], Floa
     for _ in range(SWEEPS):
         values = action_values(mdp, table, values).max(axis=1)
     return action_values(mdp, table, values).argmax(axis=1), values
+
+
+def swept_actions(
+    mdp: MDP,
+    table: FloatArray,
+    actions: NDArray[np.int64],
+    *,
+    values: FloatArray,
+    sweeps: int,
+) -> NDArray[np.int64] | None:
+    """Actions after sweeps of value iteration, forwards and back; None without the kernels.
+
+    `table` (num_states, num_actions) is the reward, -inf where an action is not allowed; the first
+    `actions` must be. `values` are improved in place. Ends when a sweep either way changes nothing.
+    """
+    library = kernels()
+    if library is None or mdp.T.nnz >= MOST_TRANSITIONS:
+        return None
+    dynamics = Dynamics.of(mdp)
+    given, price, policy = np.ascontiguousarray(table), np.ones(1), actions.astype(np.int32)
+    arrays = [address(array) for array in (given, price, values, policy)]
+    still = 0
+    for turn in range(sweeps):
+        changes = library.sweep(byref(dynamics), 1, *arrays, 0.0, turn % 2)
+        still = 0 if changes else still + 1
+        if still == 2:
+            break
+    return policy.astype(np.int64)
 
 
 def action_values(mdp: MDP, reward: FloatArray, values: FloatArray) -> FloatArray:

@@ -29,20 +29,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dp_cmdp._src.base.errors import InfeasibleError, RefusedError, SolverError
+from dp_cmdp._src.base.errors import InfeasibleError, SolverError
 from dp_cmdp._src.base.validation import FloatArray, frozen
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
 from dp_cmdp._src.cmdp.certificate import UNIT, excess_of
 from dp_cmdp._src.cmdp.chain import chain_of
-from dp_cmdp._src.cmdp.charges import LISTED
 from dp_cmdp._src.cmdp.model import CMDP, MDP, reject_beyond
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import Solution
-from dp_cmdp._src.cmdp.solvers.pool import LP_LIMIT, PolicyPool
-from dp_cmdp._src.cmdp.solvers.row_solver import INTERIOR, LARGE, row_program, solve_rows
+from dp_cmdp._src.cmdp.solvers.pool import PolicyPool
+from dp_cmdp._src.cmdp.solvers.row_solver import INTERIOR, LARGE, solve_rows
 from dp_cmdp._src.data.envelope import UncertaintySet, is_everything
 from dp_cmdp._src.program.answer import Certificate
-from dp_cmdp._src.program.highs import HighsEngine
 from dp_cmdp._src.program.rows import RobustRows, check_consistent
 
 if TYPE_CHECKING:
@@ -144,7 +142,9 @@ def answer(
         return _found(search, certified=certified)
     except InfeasibleError:
         if is_everything(known, problem.envelope) and problem.envelope.size:
-            raise _refusal(problem, rows) from None
+            from dp_cmdp._src.cmdp.refusals import refusal
+
+            raise refusal(problem, rows) from None
         raise
     except SolverError:
         if known.is_box:
@@ -354,47 +354,3 @@ def _rounding_allowance(chain: Chain, mdp: MDP, *, table: FloatArray, pull: floa
     size = chain.largest_value(table) + float(np.abs(table).max())
     terms = 2 * int(np.diff(mdp.T.indptr).max()) + np.count_nonzero(mdp.start) + 8
     return 4.0 * UNIT * (terms * size * mdp.steps + 8.0 * pull)
-
-
-def _refusal(problem: ParametricCMDP, rows: RobustRows) -> RefusedError:
-    """No policy keeps its limits for every database: by how much limits must be raised, and why."""
-    from dp_cmdp._src.cmdp.safest import safest_policy
-
-    worst = problem.worst(rows.known)
-    safest = safest_policy(worst)
-    repairs = _repairs(problem, rows, safest)
-    raised = ", ".join(f"that of {name!r} by {much:.6g}" for name, much in repairs.items())
-    x = chain_of(problem.mdp, safest).occupancy()
-    share = (worst.cost.sum(axis=0) * x).sum(axis=1)
-    order = np.argsort(-share, kind="stable")[:LISTED]
-    named = ", ".join(f"state {s} ({share[s]:.3g})" for s in order[share[order] > 0.0].tolist())
-    where = (
-        f". The safest policy still pays for what it does in: {named}; fewer candidates there (or "
-        "entered from there), or a lower highest cost, help too"
-    )
-    return RefusedError(
-        f"no policy keeps its limits for every possible database; raise the lowest limit, "
-        f"{raised}{where if named else ''}",
-        repairs=repairs,
-    )
-
-
-def _repairs(problem: ParametricCMDP, rows: RobustRows, safest: Policy) -> dict[str, float]:
-    """By how much limits must be raised at least, in all; what the safest policy exceeds them by
-    in models too large for a linear program, and over a horizon."""
-    model = problem.solved
-    worst = model.worst(rows.known)
-    largest = np.abs(worst.cost).max(axis=(1, 2))
-    scale = np.where(largest > 0.0, largest, 1.0)
-    excess = None
-    if model.mdp.horizon is None and model.mdp.num_states <= LP_LIMIT:
-        from dp_cmdp._src.cmdp.solvers.whole_lp import elastic
-
-        inner = RobustRows(model.rows, rows.known)
-        relaxed = elastic(row_program(model.mdp, inner), scale.size, scale=scale)
-        with suppress(SolverError):
-            excess = HighsEngine(relaxed).run().x[-scale.size :] * scale
-    if excess is None or not (excess > 0.0).any():
-        excess = -proof(problem, safest, rows)[0].slack
-    pairs = zip(problem.names, excess.tolist(), strict=True)
-    return {name: much for name, much in pairs if much > 0.0}

@@ -14,7 +14,7 @@ What is known of a database: bounds of its entries and linear inequalities.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from math import prod
@@ -127,16 +127,16 @@ class Group:
     shape: Shape
     start: int
     labels: Labels = ()
+    #: Where the next group starts.
+    stop: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stop", self.start + self.size)
 
     @property
     def size(self) -> int:
         """Number of entries."""
         return prod(self.shape)
-
-    @property
-    def stop(self) -> int:
-        """Where the next group starts."""
-        return self.start + prod(self.shape)
 
     def document(self) -> dict[str, Any]:
         """For a file."""

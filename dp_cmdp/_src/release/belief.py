@@ -216,7 +216,8 @@ def _sums(release: Release) -> Iterator[tuple[Any, FloatArray, float, float]]:
     """
     for integers, W, law in _linear(release):
         for i in np.flatnonzero(np.diff(W.indptr) > 1):
-            entry, cells = (part[W.indptr[i] : W.indptr[i + 1]] for part in (W.indices, W.data))
+            inside = slice(W.indptr[i], W.indptr[i + 1])
+            entry, cells = W.indices[inside], W.data[inside]
             weight = cells / release.envelope.step[entry]
             unit = float(np.abs(weight).max())
             middle = integers[i] - law.mean + cells.sum() / 2

@@ -58,7 +58,8 @@ SHARES = tuple(map(Fraction, ("1/10", "7/20", "13/20")))
 BOLD, USUAL = (0.6, 0.0), (1.0, 0.25)
 #: (safety, shift) between which is chosen once the entries are known: safety says how much noise
 #: the answer can pay, and no fixed one is right, as too little is dearer than too much.
-QUERIES, WORST_ROWS = (BOLD, USUAL, (1.4, 0.75)), (USUAL, (1.5, 1.0))
+QUERIES = LinearQueries(*BOLD), LinearQueries(*USUAL), LinearQueries(1.4, 0.75)
+WORST_ROWS = WorstRow(*USUAL), WorstRow(1.5, 1.0)
 #: How many are tried again after each trial: strategies, and candidates once entries are known.
 KEPT, KEPT_QUERIES = (4, 2, 1), (3, 3, 1)
 #: Problems in which rows and entries meet so often, or more, are tried in short, once: a trial
@@ -294,10 +295,7 @@ class BestQueries:
     They are compared on databases drawn from the belief.
     """
 
-    candidates: tuple[LinearQueries, ...] = (
-        *(LinearQueries(*each) for each in QUERIES),
-        *(WorstRow(*each) for each in WORST_ROWS),
-    )
+    candidates: tuple[LinearQueries, ...] = QUERIES + WORST_ROWS
     prior: Prior = NOTHING_KNOWN
 
     def __call__(
@@ -326,8 +324,10 @@ class Choice:
 
     def document(self) -> dict[str, Any]:
         """The scores as JSON, for the files of releases."""
-        scores = self.scores
-        return {"trials": [{"strategy": s.strategy.name, "losses": list(s.losses)} for s in scores]}
+        trials: list[dict[str, Any]] = []
+        for score in self.scores:
+            trials.append({"strategy": score.strategy.name, "losses": list(score.losses)})
+        return {"trials": trials}
 
     @property
     def reason(self) -> str:
@@ -349,11 +349,12 @@ def menu(rows: bool, short: bool = False) -> tuple[Score, ...]:
         plain, _, usual, *looking = menu(False)
         return plain, usual, *looking[1:3]
     kinds = (LinearQueries, WorstRow) if rows else (LinearQueries,)
-    plain, queries = Strategy.entries(), Strategy.queries
-    found = [plain, *(queries(share=0, safety=m, shift=k) for m, k in (BOLD, USUAL))]
+    found = [Strategy.entries()]
+    for safety, shift in (BOLD, USUAL):
+        found.append(Strategy.queries(share=0, safety=safety, shift=shift))
     if rows:
         found.append(Strategy.worst_row(share=0, safety=USUAL[0], shift=USUAL[1]))
-    scores = [Score(own, own) for own in found]
+    scores = list(map(Score, found, found))
     for share in SHARES:
         taken = Strategy.best_queries(share=share)
         for kind in kinds:
@@ -367,16 +368,17 @@ def choose(simulator: Simulator, budget: PrivacyBudget, *, progress: bool = Fals
     signs = simulator.problem.signs
     short = signs.nnz >= MANY_MEETINGS
     tried = menu(signs.shape[0] > 1, short)
-    plain = tried[0].taken
+    plain, prior = tried[0].taken, simulator.prior
     if signs.nnz >= TOO_MANY_MEETINGS or _separate(simulator.problem):
         return Choice(plain)
-    able = []
+    able: list[Score] = []
     for score in tried:
         with suppress(InvalidArgumentError):  # no exact noise is built for a part of the budget
             for step in score.taken.steps:
                 Laplace.calibrate(Sensitivity(1, 1, 1, 1), step.part(budget))
-            own = score.strategy.given(simulator.prior), score.taken.given(simulator.prior)
-            able.append(Score(*own))
+            if prior.values is not None:
+                score = Score(score.strategy.given(prior), score.taken.given(prior))
+            able.append(score)
     found: dict[Strategy, Score] = {}
     best = able[0]
     try:
@@ -395,8 +397,10 @@ def choose(simulator: Simulator, budget: PrivacyBudget, *, progress: bool = Fals
 
 def _separate(problem: Problem) -> bool:
     """Whether rows read one entry each, and records are one: a query is then that entry."""
-    matrices = problem.signs, problem.envelope.change
-    return all(np.diff(sparse.csr_array(m).indptr).max(initial=0) <= 1 for m in matrices)
+    for matrix in (problem.signs, problem.envelope.change):
+        if np.diff(sparse.csr_array(matrix).indptr).max(initial=0) > 1:
+            return False
+    return True
 
 
 def promises_nothing(simulator: Simulator, strategy: Strategy, budget: PrivacyBudget) -> bool:

@@ -21,7 +21,6 @@ from dp_cmdp._src.base.html import values_table
 from dp_cmdp._src.base.saved import Saved
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
-from dp_cmdp._src.data.frames import entries_frame
 from dp_cmdp._src.program.rows import check_consistent
 from dp_cmdp._src.release.measurement import Outcome
 
@@ -229,6 +228,8 @@ class Release(Saved):
             from dp_cmdp._src.release.documents import queries_frame
 
             return queries_frame(self)
+        from dp_cmdp._src.data.frames import entries_frame
+
         return entries_frame(
             self.envelope,
             {

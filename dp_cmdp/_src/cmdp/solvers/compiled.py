@@ -21,39 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dp_cmdp._src.base.errors import InvalidArgumentError, SolverError
+from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.cmdp.model import MDP
 from dp_cmdp._src.cmdp.solvers.kernels import build
-
-
-def swept_actions(
-    mdp: MDP,
-    table: FloatArray,
-    actions: NDArray[np.int64],
-    *,
-    values: FloatArray,
-    sweeps: int,
-) -> NDArray[np.int64] | None:
-    """Actions after sweeps of value iteration, forwards and back; None without the kernels.
-
-    `table` (num_states, num_actions) is the reward, -inf where an action is not allowed; the first
-    `actions` must be. `values` are improved in place. Ends when a sweep either way changes nothing.
-    """
-    library = kernels()
-    if library is None or mdp.T.nnz >= MOST_TRANSITIONS:
-        return None
-    dynamics = Dynamics.of(mdp)
-    given, price, policy = np.ascontiguousarray(table), np.ones(1), actions.astype(np.int32)
-    arrays = [address(array) for array in (given, price, values, policy)]
-    still = 0
-    for turn in range(sweeps):
-        changes = library.sweep(byref(dynamics), 1, *arrays, 0.0, turn % 2)
-        still = 0 if changes else still + 1
-        if still == 2:
-            break
-    return policy.astype(np.int64)
-
 
 #: Set to 1 to do without the compiled kernels.
 SWITCH = "DP_CMDP_WITHOUT_KERNELS"
@@ -196,24 +167,13 @@ def kernels() -> ctypes.CDLL | None:
     return library
 
 
-def required() -> ctypes.CDLL:
-    """The library; raise where there is none."""
-    library = kernels()
-    if library is None:
-        raise SolverError(
-            "the compiled kernels are not at hand (no C compiler when the package was built, or "
-            f"{SWITCH}=1)"
-        )
-    return library
-
-
 class Workspace:
     """A model, and room in which one thread at a time solves on its dynamics."""
 
-    def __init__(self, mdp: MDP) -> None:
+    def __init__(self, library: ctypes.CDLL, mdp: MDP) -> None:
         if mdp.T.nnz >= MOST_TRANSITIONS:
             raise InvalidArgumentError("T must have fewer than 2³¹ non-zeros")
-        library, self.shape = required(), mdp.r.shape
+        self.library, self.shape = library, mdp.r.shape
         self._dynamics = Dynamics.of(mdp)
         self._reward = np.ascontiguousarray(mdp.r, np.float64)
         room = library.chain_room(byref(self._dynamics))
@@ -222,7 +182,7 @@ class Workspace:
             weakref.finalize(self, library.chain_free, chain)
         if not all(chains):
             raise MemoryError
-        self._library, (self._chain, self._other) = library, chains
+        self._chain, self._other = chains
 
     def solve(
         self,
@@ -245,7 +205,7 @@ class Workspace:
         measure = np.zeros(self.shape)
         outputs = (paid, multiplier, weights, policies, occupancies, measure)
         answer = _Answer(0.0, np.inf, 0, 0, *map(address, outputs))
-        status = self._library.solve(
+        status = self.library.solve(
             byref(self._dynamics), rows, address(self._reward), address(costs), address(b),
             gap, newton_steps, byref(given), address(x), self._chain, self._other, byref(answer),
         )  # fmt: skip
@@ -265,20 +225,20 @@ class Workspace:
         Returns an upper bound on its value, every rounding allowed for.
         """
         dynamics, net = byref(self._dynamics), np.ascontiguousarray(income, np.float64)
-        self._library.price(
+        self.library.price(
             dynamics, address(net), address(w), address(policy), self._chain, tolerance,
             np.inf, 0,
         )  # fmt: skip
         one = np.ones(1)
-        return self._library.bound_of(dynamics, 1, address(net), address(one), address(w))
+        return self.library.bound_of(dynamics, 1, address(net), address(one), address(w))
 
     def occupancy(
         self, policy: NDArray[np.int32], guess: FloatArray, *, residual: float
     ) -> FloatArray:
         """Occupancy of the states under a deterministic policy."""
         dynamics, y = byref(self._dynamics), np.array(guess, np.float64)
-        self._library.rank_states(self._other, dynamics, address(policy))
-        if self._library.chain_of(self._other, dynamics, address(policy)) < 0:
+        self.library.rank_states(self._other, dynamics, address(policy))
+        if self.library.chain_of(self._other, dynamics, address(policy)) < 0:
             raise MemoryError
-        self._library.occupy(self._other, self._dynamics.mu, address(y), residual)
+        self.library.occupy(self._other, self._dynamics.mu, address(y), residual)
         return y

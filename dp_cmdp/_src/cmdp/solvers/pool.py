@@ -30,7 +30,6 @@ from dp_cmdp._src.cmdp.solvers.compiled import (
     Workspace,
     address,
     kernels,
-    required,
 )
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import (
     FEASIBILITY,
@@ -60,7 +59,8 @@ class PolicyPool:
             few, many = 2**26 // mdp.num_states, 2**18 // mdp.num_states
             capacity = max(min(256, max(16, few)), min(1024, many))
         self.mdp, self.capacity, self.shape = mdp, capacity, mdp.r.shape
-        self.workspace = None if kernels() is None else Workspace(mdp)
+        library = kernels()
+        self.workspace = None if library is None else Workspace(library, mdp)
         self.reward = mdp.r.ravel()
         self.reward_scale = float(np.abs(self.reward).max())
         self.guess = np.zeros(mdp.num_states)  # values of the last reward priced
@@ -175,9 +175,11 @@ class PolicyPool:
 
     def measure(self, names: Sequence[int] | NDArray[np.int64], weights: FloatArray) -> FloatArray:
         """The occupancy measure of a mixture, x(s, a) = Σ_p w_p y_p(s) [π_p(s) = a]."""
+        assert self.workspace is not None
         x = np.zeros(self.shape)
         mixed = self.policies[names], self.occupancies[names], np.ascontiguousarray(weights)
-        required().measure_of(*self.shape, len(mixed[0]), *map(address, mixed), address(x))
+        library = self.workspace.library
+        library.measure_of(*self.shape, len(mixed[0]), *map(address, mixed), address(x))
         return x
 
     def _resize(self, rows: int) -> None:
