@@ -9,8 +9,8 @@ from scipy import sparse
 
 from dp_cmdp._src.base.errors import InfeasibleError, InvalidArgumentError, UnboundedError
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
-from dp_cmdp._src.program.answer import Answer, LPAnswer
-from dp_cmdp._src.program.parametric import ParametricLP
+from dp_cmdp._src.program.answer import Answer
+from dp_cmdp._src.program.parametric import LPAnswer, ParametricLP
 from tests.program.programs import (
     affine,
     certain_slack,

@@ -32,7 +32,6 @@ from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
@@ -236,10 +235,10 @@ def axis_of(given: Any, *, name: str, level: str = "") -> pd.Index:
         raise InvalidArgumentError(f"{name} must be distinct; {twice!r} is there twice")
     levels = max(1, widths.pop())
     names = [level] if level and levels == 1 else names
-    return _index(found, names if len(names) == levels else [""] * levels)
+    return index_of(found, names if len(names) == levels else [""] * levels)
 
 
-def _index(labels: list[Any], names: Sequence[str]) -> pd.Index:
+def index_of(labels: list[Any], names: Sequence[str]) -> pd.Index:
     import pandas as pd
 
     levels = [labels] if len(names) == 1 else list(zip(*labels, strict=True))
@@ -315,7 +314,7 @@ def unpack_labels(said: Sequence[Any]) -> Labels:
         names = check.names("names of labels", part["names"])
         if len(names) != axis.nlevels:
             raise InvalidArgumentError("labels must have one name per level")
-        found.append(_index([plain(label) for label in axis.tolist()], names))
+        found.append(index_of([plain(label) for label in axis.tolist()], names))
     return tuple(found)
 
 
@@ -329,46 +328,3 @@ def is_default(index: pd.Index) -> bool:
     if not isinstance(index, pd.RangeIndex) or index.name is not None:
         return False
     return (index.start, index.step) == (0, 1)
-
-
-def positions(wanted: pd.Index, found: pd.Index) -> NDArray[np.intp] | None:
-    """Where each of the wanted labels is in `found`; None unless both hold the same, each once.
-
-    Levels are matched by their names, where all have one, and otherwise by their order, which no
-    name may contradict. Nothing is said about what differs, and no error leaves: labels of a
-    private table may be private.
-    """
-    try:
-        if found.nlevels != wanted.nlevels or len(found) != len(wanted) or is_default(found):
-            return None
-        wanted, found = _plain_index(wanted), _plain_index(found)
-        if kind(wanted[0]) != kind(found[0]):
-            return None
-        own, given = level_names((wanted,)), level_names((found,))
-        if wanted.nlevels > 1 and all((*own, *given)):
-            found = cast(Any, found.set_names(given)).reorder_levels(own)
-            given = own
-        if contradict(own, given):
-            return None
-        place = np.asarray(found.get_indexer(cast(Any, wanted))) if found.is_unique else None
-        return None if place is None or (place < 0).any() else place
-    except Exception:
-        return None
-
-
-def _plain_index(index: pd.Index) -> pd.Index:
-    """The index with every label in its one form, all of one kind."""
-    levels = []
-    for number in range(index.nlevels):
-        levels.append([plain(label) for label in index.get_level_values(number).tolist()])
-        refuse_kinds("labels", levels[-1])
-    rows = levels[0] if len(levels) == 1 else list(zip(*levels, strict=True))
-    return _index(rows, ["" if name is None else str(name) for name in index.names])
-
-
-def contradict(wanted: Sequence[str], found: Sequence[str]) -> bool:
-    """Whether a level has another name than the one it is matched with; "" is no name."""
-    return any(
-        there and (there != name if name else there in wanted)
-        for name, there in zip(wanted, found, strict=True)
-    )

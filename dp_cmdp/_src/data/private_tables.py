@@ -6,13 +6,25 @@ not fit gives None, and no error of pandas leaves :mod:`dp_cmdp._src.data.databa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dp_cmdp._src.data.labels import flat_index, level_names, positions
+from dp_cmdp._src.data.labels import (
+    flat_index,
+    index_of,
+    is_default,
+    kind,
+    level_names,
+    plain,
+    refuse_kinds,
+)
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from dp_cmdp._src.data.envelope import Group
     from dp_cmdp._src.data.labels import Labels
 
@@ -87,3 +99,46 @@ def by_labels(data: Any, names: list[str]) -> Any:
         return data
     there = all(names) and all(list(data.columns).count(name) == 1 for name in names)
     return data.set_index(names) if there else data
+
+
+def positions(wanted: pd.Index, found: pd.Index) -> NDArray[np.intp] | None:
+    """Where each of the wanted labels is in `found`; None unless both hold the same, each once.
+
+    Levels are matched by their names, where all have one, and otherwise by their order, which no
+    name may contradict. Nothing is said about what differs, and no error leaves: labels of a
+    private table may be private.
+    """
+    try:
+        if found.nlevels != wanted.nlevels or len(found) != len(wanted) or is_default(found):
+            return None
+        wanted, found = _plain_index(wanted), _plain_index(found)
+        if kind(wanted[0]) != kind(found[0]):
+            return None
+        own, given = level_names((wanted,)), level_names((found,))
+        if wanted.nlevels > 1 and all((*own, *given)):
+            found = cast(Any, found.set_names(given)).reorder_levels(own)
+            given = own
+        if _contradict(own, given):
+            return None
+        place = np.asarray(found.get_indexer(cast(Any, wanted))) if found.is_unique else None
+        return None if place is None or (place < 0).any() else place
+    except Exception:
+        return None
+
+
+def _plain_index(index: pd.Index) -> pd.Index:
+    """The index with every label in its one form, all of one kind."""
+    levels = []
+    for number in range(index.nlevels):
+        levels.append([plain(label) for label in index.get_level_values(number).tolist()])
+        refuse_kinds("labels", levels[-1])
+    rows = levels[0] if len(levels) == 1 else list(zip(*levels, strict=True))
+    return index_of(rows, ["" if name is None else str(name) for name in index.names])
+
+
+def _contradict(wanted: Sequence[str], found: Sequence[str]) -> bool:
+    """Whether a level has another name than the one it is matched with; "" is no name."""
+    return any(
+        there and (there != name if name else there in wanted)
+        for name, there in zip(wanted, found, strict=True)
+    )

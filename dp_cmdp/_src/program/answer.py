@@ -21,19 +21,18 @@ from dp_cmdp._src.accounting.budget import stated
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.extras import lazily
-from dp_cmdp._src.base.html import MOST_ROWS, rows_table, values_table
+from dp_cmdp._src.base.html import rows_table, values_table
 from dp_cmdp._src.base.saved import Saved
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.database import Database
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
-from dp_cmdp._src.data.labels import flat_index
 
 D = TypeVar("D")
 #: Files of an answer's folder.
 PROBLEM, RELEASE, ANSWER = "problem.npz", "release.npz", "answer.npz"
 #: What a kind of answer is read with: its own class and that of its problem, by name.
 CLASSES = {
-    "linear program": ("program.answer.LPAnswer", "program.parametric.ParametricLP"),
+    "linear program": ("program.parametric.LPAnswer", "program.parametric.ParametricLP"),
     "constrained MDP": ("cmdp.answer.PolicyAnswer", "cmdp.parametric.ParametricCMDP"),
 }
 _RELEASE_CLASS = "release.release.Release"
@@ -443,54 +442,6 @@ class Answer(Generic[D]):
     def __getstate__(self) -> dict[str, Any]:
         """A solver's state stays in its process."""
         return {**self.__dict__, "_warm": None}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LPAnswer(Answer[FloatArray]):
-    """The answer of a linear program.
-
-    Attributes
-    ----------
-    x : float array
-        The variables; see :class:`Answer` for the rest.
-
-    Notes
-    -----
-    **Privacy.** *Post-processing*.
-    """
-
-    kind: ClassVar[str] = "linear program"
-
-    @property
-    def x(self) -> FloatArray:
-        return self.decision
-
-    def to_frame(self) -> Any:
-        """One row per variable, indexed by its label: ``x``."""
-        import pandas as pd
-
-        labels = self.problem.variables
-        return pd.DataFrame({"x": self.x}, index=flat_index(labels) if labels else None)
-
-    def _repr_html_(self) -> str:
-        few = self.to_frame()["x"].head(MOST_ROWS)
-        rows = zip(few.index.tolist(), few.tolist(), strict=True)
-        return super()._repr_html_() + rows_table(
-            "Variables", ["variable", "x"], rows, count=self.x.size
-        )
-
-    def _decision_document(self) -> dict[str, Any]:
-        return {"x": self.x}
-
-    @classmethod
-    def _decision_from(cls, said: Mapping[str, Any]) -> FloatArray:
-        return check.vector("x", said["x"])
-
-    @classmethod
-    def _certified(
-        cls, problem: Any, decision: Any, known: UncertaintySet, multipliers: sparse.csr_array
-    ) -> Certificate:
-        return problem._certificate(decision, known, multipliers)
 
 
 def _class(name: str) -> Any:

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,11 +22,12 @@ from scipy import sparse
 
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError, SolverError
+from dp_cmdp._src.base.html import MOST_ROWS, rows_table
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.affine import Affine, common_envelope
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet, is_everything
 from dp_cmdp._src.data.labels import Labels, flat_index, labels_of, pack_labels, unpack_labels
-from dp_cmdp._src.program.answer import NOT_ASKED, Certificate, LPAnswer, Problem
+from dp_cmdp._src.program.answer import NOT_ASKED, Answer, Certificate, Problem
 from dp_cmdp._src.program.bound import upper_bound
 from dp_cmdp._src.program.certified import (
     EQUALITY_TOLERANCE,
@@ -37,6 +39,54 @@ from dp_cmdp._src.program.highs import HighsEngine, suits_interior
 from dp_cmdp._src.program.linear import LinearProgram
 from dp_cmdp._src.program.refusals import check_boundedness, refusal
 from dp_cmdp._src.program.rows import RobustRows, UncertainRows, check_consistent
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LPAnswer(Answer[FloatArray]):
+    """The answer of a linear program.
+
+    Attributes
+    ----------
+    x : float array
+        The variables; see :class:`Answer` for the rest.
+
+    Notes
+    -----
+    **Privacy.** *Post-processing*.
+    """
+
+    kind: ClassVar[str] = "linear program"
+
+    @property
+    def x(self) -> FloatArray:
+        return self.decision
+
+    def to_frame(self) -> Any:
+        """One row per variable, indexed by its label: ``x``."""
+        import pandas as pd
+
+        labels = self.problem.variables
+        return pd.DataFrame({"x": self.x}, index=flat_index(labels) if labels else None)
+
+    def _repr_html_(self) -> str:
+        few = self.to_frame()["x"].head(MOST_ROWS)
+        rows = zip(few.index.tolist(), few.tolist(), strict=True)
+        return super()._repr_html_() + rows_table(
+            "Variables", ["variable", "x"], rows, count=self.x.size
+        )
+
+    def _decision_document(self) -> dict[str, Any]:
+        return {"x": self.x}
+
+    @classmethod
+    def _decision_from(cls, said: Mapping[str, Any]) -> FloatArray:
+        return check.vector("x", said["x"])
+
+    @classmethod
+    def _certified(
+        cls, problem: Any, decision: Any, known: UncertaintySet, multipliers: sparse.csr_array
+    ) -> Certificate:
+        return problem._certificate(decision, known, multipliers)
 
 
 class ParametricLP(Problem):

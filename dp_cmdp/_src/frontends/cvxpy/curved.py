@@ -19,9 +19,9 @@ from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InfeasibleError, RefusedError, SolverError, UnboundedError
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.data.envelope import UncertaintySet, is_everything
-from dp_cmdp._src.program.answer import LPAnswer
 from dp_cmdp._src.program.certified import solve_certified
 from dp_cmdp._src.program.linear import LinearProgram
+from dp_cmdp._src.program.parametric import LPAnswer
 from dp_cmdp._src.program.rows import RobustRows
 
 if TYPE_CHECKING:
