@@ -237,6 +237,7 @@ def test_entries_of_a_matrix_given_several_times_are_added_exactly_or_refused(fo
 def test_errors_survive_a_way_between_processes_with_what_they_carry() -> None:
     made = [
         errors.RefusedError("no answer", repairs={"row": 1.5}),
+        errors.RefusedError("again", repairs=errors.RefusedError("no rows").repairs),
         errors.BudgetExceededError("too much", requested=2, remaining=1),
         errors.LedgerCorruptError("broken", index=3),
         errors.AnswerError("lost", release="paid"),

@@ -7,7 +7,6 @@ contains a private value.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ class RefusedError(Error):
         refusal is not about rows.
     """
 
-    repairs: Mapping[str, float] = MappingProxyType({})
+    repairs: Mapping[str, float] = {}
 
 
 class BudgetExceededError(Error):
