@@ -294,13 +294,12 @@ def reference_databases(problem: Any, prior: Prior, draws: int, seed: int) -> Fl
 
 def _ends(simulator: Simulator, references: FloatArray, workers: int) -> FloatArray:
     """Values of the best and of the robust answer, per reference database."""
-    job = partial(_end_batch, simulator, references)
-    return np.array(spread(job, len(references), workers))
 
+    def batch(numbers: range) -> list[Any]:
+        trials = [simulator.of(references[number], number) for number in numbers]
+        return [(trial.best, trial.robust) for trial in trials]
 
-def _end_batch(simulator: Simulator, references: FloatArray, numbers: range) -> list[Any]:
-    trials = (simulator.of(references[number], number) for number in numbers)
-    return [(trial.best, trial.robust) for trial in trials]
+    return np.array(spread(batch, len(references), workers))
 
 
 def _judged(
