@@ -155,6 +155,7 @@ def test_a_total_is_refused_exactly_where_a_policy_may_go_on_for_ever():
         ({"horizon": 0}, "horizon"),
         ({"horizon": -3}, "horizon"),
         ({"horizon": 10**12}, "horizon"),
+        ({"horizon": 10**9}, r"horizon must be at most \d+ with \d states"),
         ({"horizon": 2.5}, "horizon"),
         ({"total": True, "gamma": 0.9}, "without gamma and horizon"),
         ({"total": True}, "0 → 1 → 0|0 → 2 → 0"),

@@ -33,8 +33,8 @@ ORDERS = ((0, 1, 2), (1, 0, 2), (0, 2, 1))
 LARGEST_SUM = 1e307
 
 
-#: Steps of an episode at most: a table of policies has one row of bytes for each.
-MOST_STEPS = 2**31
+#: Steps × states at most: the table of a policy, a byte for each, is to fit into memory.
+MOST_PLACES = 2**31
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,6 @@ class Criterion:
                 raise InvalidArgumentError("total must be given without gamma and horizon")
             return cls(1.0)
         steps = None if horizon is None else check.size("horizon", horizon, low=1)
-        if steps is not None and steps > MOST_STEPS:
-            raise InvalidArgumentError(f"horizon must be at most {MOST_STEPS} steps, got {steps}")
         if gamma is None:
             if steps is None:
                 raise InvalidArgumentError(
@@ -144,6 +142,12 @@ class MDP:
         criterion = Criterion.of(gamma, horizon, total)
         reward = _table("r", r)
         num_states, num_actions = reward.shape
+        if (criterion.horizon or 0) * num_states > MOST_PLACES:
+            raise InvalidArgumentError(
+                f"horizon must be at most {MOST_PLACES // num_states} with {num_states} states, "
+                f"got {criterion.horizon}: a policy has an action for every step and state, and "
+                "they must fit into memory"
+            )
         moves = _transitions(T, num_states, num_actions)
         entered = moves
         if arrivals is not None and arrivals is not T:
