@@ -49,7 +49,7 @@ SIGNATURES = {
     "mixture_room": ("pp", "n"),
     "mixture": ("ppppp", ""),
     "cost_bounds": ("ppippp", "i"),
-    "episode_best": ("puippppppp", ""),
+    "episode_back": ("puinppppp", ""),
     "episode_costs": ("pipppnppdp", ""),
     "episode_visits": ("ppnppdppp", ""),
     "solve": ("pipppdippppp", "i"),

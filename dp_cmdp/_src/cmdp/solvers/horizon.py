@@ -72,16 +72,7 @@ class EpisodePool:
 
     def back(self, income: FloatArray, costs: FloatArray) -> tuple[float, Table, FloatArray]:
         """The best value for an income, its table of actions, and what that costs."""
-        n, net = self.shape[0], np.ascontiguousarray(income)
-        value, paid = np.zeros(n), np.zeros((n, costs.shape[1]))
-        table: Table | None = None
-        steps = self.mdp.horizon or 0
-        for t in reversed(range(steps)):
-            actions, value, paid = self.stepper.best(net, costs, value, paid)
-            if table is None:
-                table = np.empty((steps, n), actions.dtype)
-            table[t] = actions
-        assert table is not None
+        table, value, paid = self.stepper.back(np.ascontiguousarray(income), costs)
         return float(self.mdp.start @ value), table, self.mdp.start @ paid
 
     def best(self, income: FloatArray) -> Policy:

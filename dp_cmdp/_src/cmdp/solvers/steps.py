@@ -37,24 +37,27 @@ class Stepper:
         else:
             self._mass = np.add.reduceat(mdp.T.data, mdp.T.indptr[:-1])
 
-    def best(
-        self, net: FloatArray, cost: FloatArray, ahead: FloatArray, cost_ahead: FloatArray
+    def back(
+        self, net: FloatArray, cost: FloatArray
     ) -> tuple[NDArray[Any], FloatArray, FloatArray]:
-        """Actions that are best for the reward `net` before the values `ahead`, their values, and
-        their costs."""
-        (n, A), K = self.shape, cost.shape[1]
+        """Actions (steps, states) that are best for the reward `net` from step to step, and their
+        values and costs at the first one."""
+        (n, A), K, steps = self.shape, cost.shape[1], self.mdp.horizon or 0
+        table = np.empty((steps, n), small(A))
+        value, paid = np.zeros((2, n)), np.zeros((2, n, K))
         if self._library is not None:
-            value, paid, actions = np.empty(n), np.empty((n, K)), np.empty(n, np.uint8)
-            self._library.episode_best(
-                byref(self._fixed), self._length, K, address(net), address(cost), address(ahead),
-                address(cost_ahead), address(value), address(paid), address(actions),
+            self._library.episode_back(
+                byref(self._fixed), self._length, K, steps, address(net), address(cost),
+                address(value), address(paid), address(table),
             )  # fmt: skip
-            return actions, value, paid
-        table = (net + self.mdp.gamma * (self.mdp.T @ ahead)).reshape(self.shape)
-        actions = table.argmax(axis=1)
-        pair = np.arange(n) * A + actions
-        paid = cost[pair] + self.mdp.gamma * (self.mdp.T[pair] @ cost_ahead)
-        return actions.astype(small(A)), table[np.arange(n), actions], paid
+            return table, value[steps % 2], paid[steps % 2]
+        ahead, cost_ahead, every = value[0], paid[0], np.arange(n)
+        for t in reversed(range(steps)):
+            found = (net + self.mdp.gamma * (self.mdp.T @ ahead)).reshape(self.shape)
+            table[t] = actions = found.argmax(axis=1)
+            pair, ahead = every * A + actions, found[every, actions]
+            cost_ahead = cost[pair] + self.mdp.gamma * (self.mdp.T[pair] @ cost_ahead)
+        return table, ahead, cost_ahead
 
     def costs(
         self, step: Step, cost: FloatArray, ahead: FloatArray, *, certain: bool = False

@@ -1,4 +1,5 @@
-/* One step of an episode: backwards for values, forwards for visits. Python loops over the steps.
+/* One step of an episode: backwards for values, forwards for visits. Python loops over the steps, but for
+ * the passes of a search, which are one call each.
  *
  * A step's policy is a table of actions and, for a few states, probabilities: `mixed` are their numbers in
  * ascending order, `odds` (mixed, actions). Costs are K to a pair and K to a state. `length` is that of the
@@ -49,7 +50,7 @@ ALWAYS void best_of(const Dynamics *dyn, u32 length, int K, const double *net, c
     case 2: BEST(L, 2); break; case 3: BEST(L, 3); break; default: BEST(L, K); }
 
 /* The best actions for the reward `net` before the values `next`, and what they cost. */
-EXPORT void episode_best(const Dynamics *dyn, u32 length, int K, const double *net, const double *cost,
+static void step_back(const Dynamics *dyn, u32 length, int K, const double *net, const double *cost,
                          const double *next, const double *next_cost, double *value, double *paid,
                          u8 *actions) {
     switch (length) {
@@ -59,6 +60,20 @@ EXPORT void episode_best(const Dynamics *dyn, u32 length, int K, const double *n
         case 4: BEST_OF_FEW(4) break;
         case 5: BEST_OF_FEW(5) break;
         default: BEST_OF_FEW(0)
+    }
+}
+
+/* All steps of a pass, from values of 0: `value` (2, states) and `paid` (2, states, K) are exchanged at every
+ * step, and those of the first one are in the half `steps % 2`; `table` (steps, states) are the actions. */
+EXPORT void episode_back(const Dynamics *dyn, u32 length, int K, i64 steps, const double *net,
+                         const double *cost, double *value, double *paid, u8 *table) {
+    i64 n = dyn->num_states;
+    memset(value, 0, n * sizeof(double));
+    memset(paid, 0, n * K * sizeof(double));
+    for (i64 done = 0; done < steps; done++) {
+        i64 here = (done + 1) % 2, next = done % 2;
+        step_back(dyn, length, K, net, cost, value + next * n, paid + next * n * K, value + here * n,
+                  paid + here * n * K, table + (steps - 1 - done) * n);
     }
 }
 
