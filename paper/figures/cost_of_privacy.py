@@ -27,7 +27,7 @@ PUBLISHED: Any = {"color": "black", "linewidth": 1.0, "linestyle": "--"}
 def cost_of_privacy_figure(rows: Rows) -> Figure:
     """All methods, Munoz's curve enlarged, and the grid; bands are 95 % intervals of the mean."""
     figure = Figure(figsize=(10.3, 5.8))
-    places = [["main", "enlarged"], ["main", "grid"]]
+    places: Any = [["main", "enlarged"], ["main", "grid"]]
     axes = figure.subplot_mosaic(places, width_ratios=(7.0, 3.3), height_ratios=(1.0, 1.2))
     main, enlarged = axes["main"], axes["enlarged"]
     published = published_curves()
@@ -60,7 +60,7 @@ def _curve(ax: Axes, rows: Rows, method: str) -> None:
 
 def _grid(ax: Axes, layout: Any) -> None:
     """The simulated grid, hazards included: this database is public."""
-    world = dp.envs.HazardGridEnv("paper", access="curator", render_mode="rgb_array")
+    world: Any = dp.envs.HazardGridEnv("paper", access="curator", render_mode="rgb_array")
     world.reset(seed=0)
     ax.imshow(world.render())
     ax.axis("off")

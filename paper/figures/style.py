@@ -86,7 +86,7 @@ def log_numbers(ax: Axes) -> None:
 
 
 def legend_below(
-    figure: Figure, *axes: Axes, columns: int, loc: str = "outside lower center"
+    figure: Figure, *axes: Axes, columns: int, loc: Any = "outside lower center"
 ) -> None:
     """One legend below all axes: every label once, in the order in which it was drawn."""
     entries: dict[str, Any] = {}

@@ -180,6 +180,28 @@ def test_hazards_that_are_wrong_have_cost_their_budget_and_nothing_tells_how_the
     assert not (gate / "out").exists()
 
 
+def test_a_table_of_hazards_is_read_by_its_labels_and_refused_in_the_same_text(
+    gate: Path, said: Any, say: Any
+) -> None:
+    good = "group,row,col,value\nlimit,,,0.7\ncost,0,1,0.25\n"
+    table = ("gate.json", "--data", "hazards.csv")
+    (gate / "hazards.csv").write_text(good)
+    once = (*table, *BUDGET, "--strategy", "entries", "--out", "out")
+    assert said("solve", *once)["certificate"]["verified"]
+    assert said("evaluate", "out", "--curator", *table[1:])
+    assert "0.7" in (gate / "out/curator_only/evaluation.json").read_text()
+    wrong = ["", good + "cost,0,1,0.25\n", "group,row,value\ncost,0,0.25\n"]
+    wrong += [good.replace(*pair) for pair in (("0.25", "1e30"), ("0.25", "nan"), ("0,1,", "7,7,"))]
+    ledger = dp.PrivacyLedger.create("one.ledger", "account", epsilon=9, delta="1/10")
+    told = set()
+    for content in wrong:
+        (gate / "hazards.csv").write_text(content)
+        told.add(say("solve", *once[:-1], "other", *PAID))
+    ((code, out, err),) = told
+    assert (code, out, "cannot be used" in err) == (2, "", True)
+    assert ledger.spent.epsilon == len(wrong)
+
+
 # --- what the curator asks for ------------------------------------------------------------------
 
 CURATOR = {

@@ -20,11 +20,6 @@ def test_rows_that_sum_to_one_are_kept_bit_for_bit():
     assert np.array_equal(Policy(probabilities).probabilities, probabilities)
 
 
-def test_rows_that_miss_one_by_rounding_are_normalised():
-    policy = Policy([[0.5, 0.5 + 5e-10]])
-    assert abs(policy.probabilities.sum() - 1.0) < 1e-15
-
-
 def test_the_table_is_a_read_only_copy():
     table = np.array(MIXED)
     policy = Policy(table)

@@ -79,16 +79,6 @@ def test_bad_arguments_are_refused(arguments):
         HazardGridEnv(**arguments)
 
 
-def test_the_grid_is_answered_for_its_true_hazards():
-    env = curator(layout="paper")
-    found = dp.solve(env.model(), env.database(), epsilon=4, delta="1/1000")
-    assert found.certificate.verified
-    truth = env.model().at(env.database().read())
-    assert dp.evaluate(truth, found.policy).costs[0] <= truth.limit[0]
-    played = dp.rollout("dp_cmdp/HazardGrid-v0", found, episodes=5)
-    assert played.returns.shape == (5,)
-
-
 # ---------------------------------------------------------------------------- the privacy boundary
 
 

@@ -17,26 +17,9 @@ import pytest
 import dp_cmdp as dp
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
 from dp_cmdp.gymnasium import ReleasedCosts, StateObservation, load
+from tests.frontends.conftest import LIMIT
 
-LIMIT = 3.0
 CHARGED = r"worst database|posterior mean"
-
-
-@pytest.fixture(scope="module")
-def found() -> Any:
-    """Thin ice on a frozen lake: how bad each place is, is private; the limit is public."""
-    lake: Any = gym.make("FrozenLake-v1").unwrapped
-    ice = np.flatnonzero(lake.desc.ravel() == b"F")
-    costs = dp.PrivateCost(states=ice, cost=dp.Envelope(0, 1, radius=0.1), limit=LIMIT)
-    model = load("FrozenLake-v1", gamma=0.95, costs=costs)
-    true = np.random.default_rng(0).uniform(0, 0.6, ice.size)
-    (made,) = dp.simulate(
-        model, {"cost": true}, epsilon=2, delta="1/1000", strategy="queries", draws=1
-    )
-    assert made.certificate.verified
-    assert made.value > made.robust.value
-    assert made.release.uncertainty.q.size
-    return made
 
 
 def test_without_a_release_costs_are_the_largest_that_the_bounds_allow():
@@ -72,16 +55,16 @@ def test_a_hazard_grid_of_an_agent_shows_released_costs_and_a_curators_is_refuse
         ReleasedCosts(curator, model, release)
 
 
-def test_what_does_not_fit_is_refused(found):
+def test_what_does_not_fit_is_refused(thin_ice):
     with pytest.raises(InvalidArgumentError, match="action_space"):
-        ReleasedCosts(gym.make("Blackjack-v1"), found.problem)
+        ReleasedCosts(gym.make("Blackjack-v1"), thin_ice.problem)
     other = load(
         "FrozenLake-v1",
         gamma=0.95,
         costs=dp.PrivateCost(states=[1], cost=dp.Envelope(0, 1), limit=1.0),
     )
     with pytest.raises(InvalidArgumentError, match="release must be of the problem's envelope"):
-        ReleasedCosts(gym.make("FrozenLake-v1"), other, found.release)
+        ReleasedCosts(gym.make("FrozenLake-v1"), other, thin_ice.release)
 
 
 def test_states_of_an_explored_model_are_observed_in_its_seed_whatever_seed_is_given():
@@ -95,14 +78,14 @@ def test_states_of_an_explored_model_are_observed_in_its_seed_whatever_seed_is_g
         room.environment.state_of(plain, observation)
 
 
-def test_a_certified_policy_does_not_seem_to_exceed_its_limit(found: Any) -> None:
-    played = dp.rollout(gym.make("FrozenLake-v1"), found, episodes=300, seed=0)
+def test_a_certified_policy_does_not_seem_to_exceed_its_limit(thin_ice: Any) -> None:
+    played = dp.rollout(gym.make("FrozenLake-v1"), thin_ice, episodes=300, seed=0)
     assert played.mean_costs[0] > 0
     assert played.cost_intervals(0.9999)[0, 0] <= LIMIT
 
 
-def test_a_rollout_says_which_cost_it_charges(found: Any) -> None:
-    played = dp.rollout(gym.make("FrozenLake-v1"), found, episodes=5, seed=0)
+def test_a_rollout_says_which_cost_it_charges(thin_ice: Any) -> None:
+    played = dp.rollout(gym.make("FrozenLake-v1"), thin_ice, episodes=5, seed=0)
     assert re.search(CHARGED, repr(played))
 
 
@@ -113,13 +96,13 @@ def test_pages_that_play_a_policy_say_which_cost_is_charged(page: str) -> None:
     assert re.search(CHARGED, text)
 
 
-def test_costs_reported_to_learners_are_comparable_with_the_limit(found: Any) -> None:
-    env = ReleasedCosts(gym.make("FrozenLake-v1"), found.problem, found.release)
-    played = dp.rollout(env, found, episodes=300, seed=0, cost="reported")
+def test_costs_reported_to_learners_are_comparable_with_the_limit(thin_ice: Any) -> None:
+    env = ReleasedCosts(gym.make("FrozenLake-v1"), thin_ice.problem, thin_ice.release)
+    played = dp.rollout(env, thin_ice, episodes=300, seed=0, cost="reported")
     assert played.mean_costs[0] > 0
     assert played.cost_intervals(0.9999)[0, 0] <= LIMIT
 
 
-def test_the_wrapper_says_which_cost_it_reports(found: Any) -> None:
-    env = ReleasedCosts(gym.make("FrozenLake-v1"), found.problem, found.release)
+def test_the_wrapper_says_which_cost_it_reports(thin_ice: Any) -> None:
+    env = ReleasedCosts(gym.make("FrozenLake-v1"), thin_ice.problem, thin_ice.release)
     assert re.search(CHARGED, repr(env))

@@ -190,10 +190,6 @@ class TestTheWorstRow:
             with pytest.raises(InvalidArgumentError, match="centres"):
                 LargestQuery(world("disjoint records"), SHARED, centres)
 
-    def test_centres_are_kept_as_python_integers(self):
-        query = LargestQuery(world("own entries"), SHARED, tuple(np.array(CENTRES)))
-        assert [type(centre) for centre in query.centres] == [int] * 3
-
 
 def test_measurements_chosen_after_an_outcome_add_up():
     """Entries first; then a query whose weights are any function of what was published."""

@@ -364,10 +364,3 @@ class TestLeastMean:
                 assert divergence(weights_of(law), Fraction(2), shift) <= mixed + Fraction(
                     1, 10**50
                 )
-
-
-@pytest.mark.parametrize("kind", [Laplace, OneSided])
-def test_noise_for_one_query_proves_nothing_for_records_that_move_two(kind):
-    law = kind.calibrate(moved(4), budget("1", "0.1"))
-    assert law.delta(Sensitivity(4, 16, 4, 1), Fraction(1)) <= Fraction(1, 10)
-    assert law.delta(Sensitivity(8, 32, 4, 2), Fraction(1)) == 1

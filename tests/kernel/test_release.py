@@ -256,10 +256,6 @@ class TestFiles:
         with pytest.raises(InvalidArgumentError, match="release file"):
             Release.load(path)
 
-    def test_the_unforged_file_is_read(self, tmp_path):
-        path = write_document(tmp_path / "as_is.npz", "release", self.forged(lambda said: None))
-        assert Release.load(path).budget == full().budget
-
     def test_a_law_of_somebody_else_is_saved_by_name_and_not_read_again(self, tmp_path):
         class Mine(Laplace):
             document: Any = None

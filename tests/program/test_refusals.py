@@ -9,24 +9,6 @@ from dp_cmdp._src.program.parametric import ParametricLP
 from tests.program.programs import knapsack, random_program
 
 
-def counterexample(b: float = 1.5) -> ParametricLP:
-    """A(1) = [1 0], A(2) = [0 1], b = 1.5, x1, x2 ≥ 1: a common point exists, Â has none."""
-    theta = Envelope([1.0], [2.0])
-    A = [[2 - theta[0], theta[0] - 1]]
-    return ParametricLP([1.0, 1.0], A=A, b=[b], lower=1.0, upper=10.0)
-
-
-def test_the_counterexample_to_the_papers_feasibility_theorem():
-    lp = counterexample()
-    lp.refuse_if_unanswerable()  # the database release solves it: (1, 1) suits every database
-    assert lp.certify([1.0, 1.0], lp.envelope.uncertainty)
-    entrywise = lp.entrywise()[0]  # Algorithm 1 sees coefficients, and has no common point
-    with pytest.raises(RefusedError, match=r"row 0 by 0\.5") as caught:
-        entrywise.refuse_if_unanswerable()
-    assert caught.value.repairs == pytest.approx({"row 0": 0.5})
-    counterexample(2.0 + 1e-6).entrywise()[0].refuse_if_unanswerable()
-
-
 def test_the_whole_envelope_is_refused_and_a_release_is_not():
     theta = Envelope([1.0], [5.0])
     lp = ParametricLP(minimize=[1.0], A=[[-1.0]], b=[-theta[0]], upper=4.0)

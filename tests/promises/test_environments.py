@@ -81,26 +81,21 @@ WAYS = {
 ways = pytest.mark.parametrize("name", WAYS)
 
 
+#: What X and X' do otherwise, what is paid in X, and the rule that this breaks.
+OTHERWISE: dict[str, Any] = {
+    "lead elsewhere": ({"X": {1: "Y"}, "X'": {1: "Z"}, "Y": {}, "Z": {}}, 0.0, "key must hold"),
+    "end or not": ({"X": {1: "Y"}, "X'": {}, "Y": {}}, 0.0, "key must hold everything"),
+    "pay otherwise": ({"X": {1: "Y"}, "X'": {1: "Y"}, "Y": {}}, 1.0, "reward"),
+}
+
+
 @ways
-def test_places_that_look_alike_and_lead_elsewhere_are_refused(name: str) -> None:
+@pytest.mark.parametrize("what", OTHERWISE)
+def test_places_that_look_alike_and_are_not_are_refused(name: str, what: str) -> None:
     """No random walk gets there: every way to a known state is tried itself."""
-    elsewhere = Maze({**WAYS[name], "X": {1: "Y"}, "X'": {1: "Z"}, "Y": {}, "Z": {}})
-    with pytest.raises(errors.InvalidArgumentError, match="key must hold everything"):
-        load_environment(elsewhere, gamma=0.9)
-
-
-@ways
-def test_places_that_look_alike_and_end_the_episode_or_not_are_refused(name: str) -> None:
-    ending = Maze({**WAYS[name], "X": {1: "Y"}, "X'": {}, "Y": {}})
-    with pytest.raises(errors.InvalidArgumentError, match="key must hold everything"):
-        load_environment(ending, gamma=0.9)
-
-
-@ways
-def test_places_that_look_alike_and_pay_otherwise_are_refused(name: str) -> None:
-    paying = Maze({**WAYS[name], "X": {1: "Y"}, "X'": {1: "Y"}, "Y": {}}, paid={"X": 1.0})
-    with pytest.raises(errors.InvalidArgumentError, match="reward"):
-        load_environment(paying, gamma=0.9)
+    moves, paid, rule = OTHERWISE[what]
+    with pytest.raises(errors.InvalidArgumentError, match=rule):
+        load_environment(Maze({**WAYS[name], **moves}, paid={"X": paid}), gamma=0.9)
 
 
 @ways

@@ -12,7 +12,7 @@ import dp_cmdp as dp
 from dp_cmdp._src.data.envelope import is_everything
 from dp_cmdp._src.noise.laws import Laplace
 from dp_cmdp._src.release import publish as module
-from dp_cmdp._src.release.measurement import Measurement, Query, Simulated
+from dp_cmdp._src.release.measurement import Measurement, Query
 from dp_cmdp._src.release.publish import publish
 from dp_cmdp._src.release.release import Release
 from dp_cmdp.extend import Step
@@ -267,15 +267,6 @@ def test_releases_that_contradict_each_other_say_that_the_data_changed() -> None
             problem, np.ones((1, 4)), epsilon=4, delta="1/1000", strategy="entries", after=first
         )
     assert len(raised.value.release.outcomes) == 2
-
-
-def test_simulated_noise_is_marked() -> None:
-    source = Simulated(np.random.default_rng(0))
-    release, _ = published(dp.Strategy.queries(), source)
-    assert release.simulated
-    assert "SIMULATED" in repr(release)
-    later, _ = published(dp.Strategy.entries(), after=release)
-    assert later.simulated
 
 
 def test_carrying_keeps_the_fullest_release() -> None:
