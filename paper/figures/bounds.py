@@ -81,6 +81,8 @@ def _band(ax: Axes, part: Rows) -> None:
     """The intervals of the actual loss."""
     if len(part) < 2:  # it has no width, and only stretches the axis
         return
+    bottom = ax.get_ylim()[0]
     at, high = ([r[name] for r in part] for name in ("epsilon", "loss_high_percent"))
-    low = [max(r["loss_low_percent"], r["loss_percent"] / 4) for r in part]
+    low = [max(r["loss_low_percent"], SMALLEST_PERCENT) for r in part]
     ax.fill_between(at, low, high, color=CURVES[0][2], alpha=0.15, linewidth=0)
+    ax.set_ylim(bottom=bottom)  # an interval that reaches further down ends with the axis

@@ -84,7 +84,8 @@ def _curve(ax: Axes, part: Rows, method: str) -> None:
     line, aside = METHODS[method]
     at = [aside * row["size"] for row in part]
     mean, low, high = (
-        [max(row[name]) for row in part] for name in ("suboptimality_percent", "ci_low", "ci_high")
+        [max(row[name], FLOOR) for row in part]
+        for name in ("suboptimality_percent", "ci_low", "ci_high")
     )
     look: Any = {"color": colour(method), "label": NAMES[method], "marker": mark(method)}
     width = 2.4 if method == "planned" else 1.4

@@ -17,13 +17,15 @@ from paper.studies.exposure import verdict
 
 
 def rows_of(name, *, draws=3, kept=lambda setting: True):
-    """The table of some settings of a quick run."""
+    """The table of some settings of a quick run, whose picture can be drawn."""
     study = STUDIES[name]
     sweeps = tuple(
         replace(sweep, settings=tuple(filter(kept, sweep.settings)))
         for sweep in study.planned(quick=True, draws=max(draws, study.fewest_draws))
     )
-    return study.table(run(sweeps, workers=1))
+    rows = study.table(run(sweeps, workers=1))
+    assert study.picture(rows).axes
+    return rows
 
 
 def test_the_default_strategy_is_reported_beside_the_entries_and_the_limit():
