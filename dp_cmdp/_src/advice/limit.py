@@ -151,11 +151,16 @@ def _accepted(asked: Any) -> None:
         )
 
 
+def _rewarded(asked: Any, truth: FloatArray) -> Any:
+    """A model with its reward at the truth, where that is private."""
+    return asked if asked.objective is None else asked._earning(truth)
+
+
 def _linear_program(asked: Any, truth: FloatArray) -> ParametricLP:
     """A linear program itself, or that of a CMDP's visits; without their flow over a horizon."""
     if isinstance(asked, ParametricLP):
         return asked
-    asked = asked._earning(truth).solved
+    asked = _rewarded(asked, truth).solved
     flows = asked.num_states if asked.mdp.horizon is None else 0
     return ParametricLP._of(
         asked.envelope,
@@ -172,7 +177,7 @@ def _pool_of(asked: Any, truth: FloatArray) -> EpisodePool | None:
     """Of a problem with a horizon: policies, which all programs share."""
     if isinstance(asked, ParametricLP) or asked.mdp.horizon is None:
         return None
-    return EpisodePool(asked._earning(truth).mdp, sparse.csr_array((0, asked.r.size)))
+    return EpisodePool(_rewarded(asked, truth).mdp, sparse.csr_array((0, asked.r.size)))
 
 
 def violation_chance(budget: PrivacyBudget, distance: int) -> float:
