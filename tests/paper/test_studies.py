@@ -49,7 +49,7 @@ def test_shielded_learners_keep_the_limit_and_earn_what_they_started_from():
     assert spent["Q"] > 1.5
     assert spent["Q, shield, improve"] <= 1.25  # in expectation 1: some hundred episodes
     assert earned["Q, shield, improve"] >= 0.8 * earned["synthesised"]
-    assert "exceeded in training" in STUDIES["safe-rl"].summary(rows)["note"]
+    assert "training exceeds the limit" in STUDIES["safe-rl"].summary(rows)["note"]
 
 
 def test_constants_were_chosen_on_other_problems_than_are_reported():
