@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from dp_cmdp._src.checking.verify.adjacency import Adjacency, Moved
+from dp_cmdp._src.checking.verify.adjacency import Adjacency, CountedSensitivity
 from dp_cmdp._src.checking.verify.reading import Refused
 from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.release.measurement import LargestQuery, Query
@@ -42,11 +42,11 @@ def queries(draw: st.DrawFn, largest: bool = False) -> Query:
     return Query(envelope, weights)
 
 
-def recount(query: Query) -> Moved:
+def recount(query: Query) -> CountedSensitivity:
     table = query.weights.tocoo()
     weights = zip(*(part.tolist() for part in (*table.coords, table.data)), strict=True)
     largest = isinstance(query, LargestQuery)
-    return Adjacency.read(query.envelope.document()).moved(weights, largest=largest)
+    return Adjacency.read(query.envelope.document()).sensitivity(weights, largest=largest)
 
 
 @given(st.one_of(queries(), queries(largest=True)))

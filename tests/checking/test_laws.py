@@ -12,7 +12,7 @@ import pytest
 
 from dp_cmdp._src.accounting.budget import PrivacyBudget
 from dp_cmdp._src.checking.audit.measured import exact_divergence
-from dp_cmdp._src.checking.verify.adjacency import Moved
+from dp_cmdp._src.checking.verify.adjacency import CountedSensitivity
 from dp_cmdp._src.checking.verify.laws import exp_below, law_of, tail_of
 from dp_cmdp._src.checking.verify.reading import Refused
 from dp_cmdp._src.noise.laws import Laplace, Sensitivity
@@ -24,12 +24,12 @@ BUDGETS = [PrivacyBudget(1, "1/10"), PrivacyBudget("1/3", "1/20"), PrivacyBudget
 ONE = 1 << 256
 
 
-def made(kind: Any, most: int, count: int, budget: PrivacyBudget) -> tuple[Any, Moved]:
-    moved = Moved(most * count, most * most * count, most, count)
+def made(kind: Any, most: int, count: int, budget: PrivacyBudget) -> tuple[Any, CountedSensitivity]:
+    moved = CountedSensitivity(most * count, most * most * count, most, count)
     return kind.calibrate(Sensitivity(*moved), budget), moved
 
 
-def delta(document: Any, moved: Moved, epsilon: Any) -> Fraction:
+def delta(document: Any, moved: CountedSensitivity, epsilon: Any) -> Fraction:
     law = law_of(document)
     assert law is not None
     return law.delta(moved, Fraction(epsilon))
@@ -74,7 +74,7 @@ def test_a_law_is_not_private_for_more_than_it_was_made_for(kind: Any) -> None:
 def test_more_of_anything_never_needs_less() -> None:
     for kind in (Laplace, OneSided, UnboundedLaplace):
         law, moved = made(kind, 3, 1, BUDGETS[0])
-        for name in Moved._fields:
+        for name in CountedSensitivity._fields:
             more = moved._replace(**{name: getattr(moved, name) + 1})
             assert delta(law.document(), more, 1) >= delta(law.document(), moved, 1)
 
@@ -82,7 +82,7 @@ def test_more_of_anything_never_needs_less() -> None:
 def test_a_record_that_moves_nothing_needs_nothing() -> None:
     for kind in (Laplace, OneSided, UnboundedLaplace):
         law, _ = made(kind, 2, 1, BUDGETS[0])
-        assert delta(law.document(), Moved(0, 0, 0, 0), 1) == 0
+        assert delta(law.document(), CountedSensitivity(0, 0, 0, 0), 1) == 0
 
 
 def one_sided(weights: list[int], cell: int = 1) -> dict[str, Any]:
@@ -96,18 +96,18 @@ def test_a_table_is_judged_at_every_shift_and_in_both_directions() -> None:
     assert delta(law.document(), moved, 1) <= BUDGETS[0].delta
     # alternating cells: private at even shifts, disjoint at odd ones
     comb = one_sided([ONE // 8 if j % 2 == 0 else 0 for j in range(16)])
-    assert delta(comb, Moved(2, 4, 2, 1), 1) == 1
+    assert delta(comb, CountedSensitivity(2, 4, 2, 1), 1) == 1
     # falling slowly to the right, from a cliff: private in one direction only
     falling = [ONE >> (j + 1) for j in range(12)]
     falling[-1] += ONE - sum(falling)
-    assert delta(one_sided(falling), Moved(1, 1, 1, 1), 1) >= Fraction(1, 4)
-    assert delta(one_sided(falling[::-1]), Moved(1, 1, 1, 1), 1) >= Fraction(1, 4)
+    assert delta(one_sided(falling), CountedSensitivity(1, 1, 1, 1), 1) >= Fraction(1, 4)
+    assert delta(one_sided(falling[::-1]), CountedSensitivity(1, 1, 1, 1), 1) >= Fraction(1, 4)
     if honest is not None:  # the dilated table: right at multiples of five, wrong between them
         dilated = [0] * (5 * len(honest))
         dilated[::5] = honest
-        assert delta(one_sided(dilated), Moved(5, 25, 5, 1), 1) == 1
+        assert delta(one_sided(dilated), CountedSensitivity(5, 25, 5, 1), 1) == 1
         spread = one_sided(honest, cell=5)
-        assert delta(spread, Moved(25, 625, 25, 1), 1) <= BUDGETS[0].delta
+        assert delta(spread, CountedSensitivity(25, 625, 25, 1), 1) <= BUDGETS[0].delta
 
 
 @pytest.mark.parametrize("kind", [Laplace, OneSided, UnboundedLaplace])
@@ -196,4 +196,4 @@ def test_an_unknown_law_is_not_judged() -> None:
 def test_a_law_that_rises_away_from_0_is_not_proved() -> None:
     """Its outermost points are its likeliest: the bound by tails does not hold for it."""
     rising = {"law": "laplace", "support": "1", "thresholds": [f"{3 << 254:x}"]}
-    assert delta(rising, Moved(1, 1, 1, 1), 4) == 1
+    assert delta(rising, CountedSensitivity(1, 1, 1, 1), 4) == 1

@@ -11,7 +11,7 @@ from typing import Any
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
 
-#: Texts beyond this many bytes are not read: no layout or list of facts is near it.
+#: Texts beyond this many bytes are not read: no layout is near it.
 LARGEST_TEXT = 1 << 24
 
 

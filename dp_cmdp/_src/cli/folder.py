@@ -160,8 +160,8 @@ def curator_folder(folder: Path) -> Path:
     return inner
 
 
-def write_private(folder: Path, name: str, look: Callable[[Path], Mapping[str, Any]]) -> Path:
-    """Write what `look` finds in the truth, or why that failed, where its curator alone reads.
+def write_private(folder: Path, name: str, compute: Callable[[Path], Mapping[str, Any]]) -> Path:
+    """Write what `compute` finds in the truth, or why that failed, where its curator alone reads.
 
     Whether it fails, and what it warns of, depends on the truth: nothing is raised or printed.
     """
@@ -171,7 +171,7 @@ def write_private(folder: Path, name: str, look: Callable[[Path], Mapping[str, A
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            content = look(inner)
+            content = compute(inner)
         except Exception as error:
             content = {"failed": f"{type(error).__name__}: {error}"}
     return write_bytes(inner / name, _encoded(content), private=True)

@@ -69,11 +69,13 @@ def _opened(options: argparse.Namespace) -> tuple[Named, Any, Any]:
     return which, decision, release
 
 
-def _tell_curator(options: argparse.Namespace, name: str, look: Callable[[Path], Any]) -> int:
+def _write_for_curator(
+    options: argparse.Namespace, name: str, compute: Callable[[Path], Any]
+) -> int:
     """Put what looks at the truth where only its curator reads, and say no more than that."""
     path = options.decision
     with writable_folder(options.out or (path if path.is_dir() else path.parent)) as folder:
-        written = str(write_private(folder, name, look))
+        written = str(write_private(folder, name, compute))
     report.say(options, {"curator_only": written}, ("curator", f"results written to {written}"))
     return 0
 
@@ -84,7 +86,7 @@ def evaluate(options: argparse.Namespace) -> int:
     which, decision, release = _opened(options)
     problem, policy = which.problem, getattr(decision, "decision", decision)
 
-    def look(_: Path) -> dict[str, Any]:
+    def compute(_: Path) -> dict[str, Any]:
         truth = problem.at(which.database(options.data))
         found = dp.evaluate(truth, policy)
         lists = {"costs": found.costs.tolist(), "limits": truth.limit.tolist()}
@@ -96,7 +98,7 @@ def evaluate(options: argparse.Namespace) -> int:
         return dp.certify(problem, policy, release), value
 
     if options.curator:
-        return _tell_curator(options, "evaluation.json", look)
+        return _write_for_curator(options, "evaluation.json", compute)
     proof, value = report.under_bar(options, "proof", work)
     slack = dict(zip(proof.names, proof.slack.tolist(), strict=True))
     summary = {"problem": which.name, "value": value, "slack": slack}
@@ -113,10 +115,10 @@ def rollout(options: argparse.Namespace) -> int:
             "only grids can be played here: name the grid before the policy, or use "
             "dp_cmdp.rollout(env, …) for other environments"
         )
-    look = partial(_played, options, which, decision)
+    compute = partial(_played, options, which, decision)
     if options.curator:
-        return _tell_curator(options, "rollout.json", look)
-    summary = report.under_bar(options, "episodes", look)
+        return _write_for_curator(options, "rollout.json", compute)
+    summary = report.under_bar(options, "episodes", compute)
     means = {"return": summary["return"], **summary["costs"]}
     text = "{mean:.5g}  [{low:.5g}, {high:.5g}]"
     lines = [(name, f"  {text.format(**mean)}") for name, mean in means.items()]

@@ -118,11 +118,11 @@ def draw_tables(figure: Figure, axes: list[Axes], tables: dict[str, pd.DataFrame
     cells = np.concatenate([table.to_numpy().ravel() for table in tables.values()])
     top = float(np.abs(cells).max()) or 1.0
     signed = bool((cells < 0).any())
-    look = {"cmap": "RdBu", "vmin": -top} if signed else {"cmap": "viridis", "vmin": 0.0}
+    options = {"cmap": "RdBu", "vmin": -top} if signed else {"cmap": "viridis", "vmin": 0.0}
     image: Any = None
     for ax, (name, table) in zip(axes, tables.items(), strict=True):
         ax.grid(visible=False)
-        image = ax.imshow(table.to_numpy(), aspect="auto", vmax=top, **look)
+        image = ax.imshow(table.to_numpy(), aspect="auto", vmax=top, **options)
         for axis, labels in ((ax.xaxis, table.columns), (ax.yaxis, table.index)):
             if len(labels) <= MOST_NAMES:
                 axis.set_ticks(range(len(labels)), [shown(label) for label in labels], fontsize=8)

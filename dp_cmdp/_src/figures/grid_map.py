@@ -82,8 +82,8 @@ def map_legend(*views: View, shares: bool = False, true: bool = False) -> list[A
     places = views[0].places
 
     def arrow(label: str, alpha: float) -> Line2D:
-        look = {"color": ARROW, "markersize": 12, "alpha": alpha, "linestyle": "none"}
-        return Line2D([], [], marker=r"$\rightarrow$", label=label, **look)
+        options = {"color": ARROW, "markersize": 12, "alpha": alpha, "linestyle": "none"}
+        return Line2D([], [], marker=r"$\rightarrow$", label=label, **options)
 
     handles: list[Any] = []
     for number, kind in enumerate(places.kinds):
@@ -94,11 +94,11 @@ def map_legend(*views: View, shares: bool = False, true: bool = False) -> list[A
         if shares or true:
             label += f": the deeper, the worse{'' if true else ' the release allows'}"
         hatch = None if true else "////"
-        look = {"facecolor": face, "edgecolor": edge, "hatch": hatch, "linewidth": 0.0}
-        handles.append(Patch(label=label, **look))
+        options = {"facecolor": face, "edgecolor": edge, "hatch": hatch, "linewidth": 0.0}
+        handles.append(Patch(label=label, **options))
     if any(len(view.path) > 1 for view in views):
-        look = {"color": PATH, "linewidth": 2, "alpha": 0.7}
-        handles.append(Line2D([], [], label="likeliest path from the start", **look))
+        options = {"color": PATH, "linewidth": 2, "alpha": 0.7}
+        handles.append(Line2D([], [], label="likeliest path from the start", **options))
     ring: dict[str, Any] = {"mfc": _hex(drawing.START), "mec": _hex(drawing.START_RING), "mew": 2}
     handles.append(Line2D([], [], label="start", marker="o", ms=8, linestyle="none", **ring))
     if places.goals:

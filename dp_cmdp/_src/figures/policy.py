@@ -78,8 +78,8 @@ def draw_values(ax: Axes, worth: dict[str, float], title: str) -> None:
     ax.axvline(0.0, color=style.GUIDE, linewidth=0.8)
     for at, (name, value) in enumerate(rows.items()):
         ax.axhline(at, color=style.GUIDE, linewidth=0.5)
-        look: dict[str, Any] = {"color": style.SHADES[name], "marker": style.MARKS[name]}
-        ax.plot(value, at, markersize=8, markeredgewidth=2, **look)
+        options: dict[str, Any] = {"color": style.SHADES[name], "marker": style.MARKS[name]}
+        ax.plot(value, at, markersize=8, markeredgewidth=2, **options)
     ax.set_yticks(range(len(rows)), [f"{name}: {value:.5g}" for name, value in rows.items()])
     ax.set(xlim=(low - aside, high + aside), ylim=(len(rows) - 0.5, -0.5))
     ax.locator_params(axis="x", nbins=4)
@@ -106,8 +106,8 @@ def policy_figure(found: PolicyAnswer) -> Figure:
     handles: list[Any] = []
     if places is None:
         tall = 0.8 + sum(PANEL_HEIGHT + height for height in heights)
-        look: dict[str, Any] = {"squeeze": False, "height_ratios": heights}
-        figure, axes = style.new_figure(6.4, tall, nrows=len(parts), **look)
+        options: dict[str, Any] = {"squeeze": False, "height_ratios": heights}
+        figure, axes = style.new_figure(6.4, tall, nrows=len(parts), **options)
         column = list(axes.flat)
     else:
         cell, (rows, cols) = grid_map.cell_side(places), places.shape

@@ -75,9 +75,9 @@ def release_figure(release: Any) -> Figure:
     sizes += [np.sqrt(10)] if queries else []
     columns = min(len(sizes), MOST_COLUMNS)
     rows = -(-len(sizes) // columns)
-    look: dict[str, Any] = {"width_ratios": sizes if rows == 1 else None, "squeeze": False}
+    options: dict[str, Any] = {"width_ratios": sizes if rows == 1 else None, "squeeze": False}
     size = 4.0 + 2.8 * columns, 0.6 + 3.8 * rows
-    figure, axes = style.new_figure(*size, nrows=rows, ncols=columns, **look)
+    figure, axes = style.new_figure(*size, nrows=rows, ncols=columns, **options)
     for name, place in zip(names, axes.flat, strict=False):
         _draw_group(place, release, name)
     if queries:
@@ -112,8 +112,8 @@ def _draw_group(ax: Axes, release: Any, name: str) -> None:
     released, public = ((of.lower[inside], of.upper[inside]) for of in (release, release.envelope))
     draw_intervals(ax, released, public, thick=thick)
     if size <= MOST_MARKS:
-        look: dict[str, Any] = {"color": "black", "markersize": thick + 3, "label": "estimate"}
-        ax.plot(np.arange(size), release.estimate[inside], "_", **look)
+        options: dict[str, Any] = {"color": "black", "markersize": thick + 3, "label": "estimate"}
+        ax.plot(np.arange(size), release.estimate[inside], "_", **options)
     ax.set_ylabel("value")
     ax.set_title(plain(f"{name}: {size}"), fontsize=10, loc="left")
     name_places(ax, names)

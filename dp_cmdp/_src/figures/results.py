@@ -63,8 +63,8 @@ def _draw_curve(ax: Axes, rows: list[Any], part: str, *, unit: float) -> None:
     strategies = [row.strategy.name for row in rows]
     for at, name in enumerate(dict.fromkeys(strategies)):
         pick = np.array([own == name for own in strategies])
-        look: dict[str, Any] = {"color": PRIVATE, "label": f"strategy {name}"}
-        ax.plot(eps[pick], mean[pick], MARKS[at % len(MARKS)], **look)
+        options: dict[str, Any] = {"color": PRIVATE, "label": f"strategy {name}"}
+        ax.plot(eps[pick], mean[pick], MARKS[at % len(MARKS)], **options)
     ax.set_xscale("log")
     ax.set_xticks(eps, [f"{number:g}" for number in eps])
     ax.minorticks_off()

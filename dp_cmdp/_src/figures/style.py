@@ -101,8 +101,8 @@ def heading(figure: Figure, text: str, *, alarming: bool = False) -> None:
     """The title of a whole figure, folded into its width; red where nobody may overlook it."""
     width = (BOLD_PER_INCH if alarming else PER_INCH) * figure.get_figwidth()
     folded = textwrap.fill(text, int(width))
-    look: dict[str, Any] = {"color": BAD, "fontweight": "bold"} if alarming else {}
-    figure.suptitle(folded, x=0.01, ha="left", fontsize=10, **look)
+    options: dict[str, Any] = {"color": BAD, "fontweight": "bold"} if alarming else {}
+    figure.suptitle(folded, x=0.01, ha="left", fontsize=10, **options)
 
 
 def describe(figure: Figure, release: Any) -> None:

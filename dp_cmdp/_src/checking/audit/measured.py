@@ -1,7 +1,7 @@
 """A measurement under audit: all that can be said of one query with noise on the integers.
 
 =================  =============================================  ===============================
-layer              looks at                                       sees
+layer              examines                                       detects
 =================  =============================================  ===============================
 certificate        the law against a count of its own             noise that is short by a hair
 worst records      integers moved by databases made from the      a count that misses some record
@@ -34,7 +34,7 @@ from dp_cmdp._src.checking.audit.black_box import (
     upper_limit,
 )
 from dp_cmdp._src.checking.report import Finding
-from dp_cmdp._src.checking.verify.adjacency import Adjacency, Moved, Triple
+from dp_cmdp._src.checking.verify.adjacency import Adjacency, CountedSensitivity, Triple
 from dp_cmdp._src.checking.verify.laws import exp_below, law_of, tail_of
 from dp_cmdp._src.checking.verify.reading import Refused, triples
 
@@ -83,8 +83,8 @@ class Measured:
         self.centres = [int(centre) for centre in getattr(query, "centres", ())]
 
     @property
-    def moved(self) -> Moved:
-        return self.adjacency.moved(self.weights, largest=bool(self.centres))
+    def moved(self) -> CountedSensitivity:
+        return self.adjacency.sensitivity(self.weights, largest=bool(self.centres))
 
     def integers(self, values: Sequence[float]) -> list[int]:
         """What is measured of a database, in fractions."""
@@ -122,13 +122,15 @@ class Measured:
         """Adjacent databases made from the structure, through the measurement's own query."""
         claim = "worst records: no adjacent databases move more integers than are counted"
         query, counted = self.measurement.query, self.measurement.query.sensitivity()
-        most, tried = Moved(0, 0, 0, 0), 0
+        most, tried = CountedSensitivity(0, 0, 0, 0), 0
         for first, second in islice(self.adjacent(), MOST_TRIED):
             tried += 1
             ends = [query.true_integers(np.array(side)) for side in (first, second)]
             apart = [abs(b - a) for a, b in zip(*ends, strict=True)]
             square, count = sum(each**2 for each in apart), sum(each > 0 for each in apart)
-            most = Moved(*map(max, most, (sum(apart), square, max(apart, default=0), count)))
+            most = CountedSensitivity(
+                *map(max, most, (sum(apart), square, max(apart, default=0), count))
+            )
         certified = (counted.l1, counted.l2_squared, counted.largest, counted.count)
         holds = all(found <= given for found, given in zip(most, certified, strict=True))
         share = most.l1 / counted.l1 if counted.l1 else 0.0

@@ -39,7 +39,7 @@ LARGEST_CELL = 1 << 62
 Triple = tuple[int, int, int]
 
 
-class Moved(NamedTuple):
+class CountedSensitivity(NamedTuple):
     """What one record moves at most, in integers: the four numbers that a law is judged by."""
 
     l1: int
@@ -50,7 +50,7 @@ class Moved(NamedTuple):
 
 @dataclass(frozen=True)
 class Adjacency:
-    """The public facts about a database that a file states."""
+    """What a file states as public about a database."""
 
     lower: tuple[float, ...]
     upper: tuple[float, ...]
@@ -140,7 +140,7 @@ class Adjacency:
                 return f"{what} differ from those of the problem"
         return None
 
-    def moved(self, weights: Iterable[Triple], *, largest: bool) -> Moved:
+    def sensitivity(self, weights: Iterable[Triple], *, largest: bool) -> CountedSensitivity:
         """What the worst record moves integer queries by; `largest`: only their largest.
 
         With c = `entries_per_record` the c largest terms count: also of the square, since norms of
@@ -152,7 +152,7 @@ class Adjacency:
                 for record, far in self.moves[entry]:
                     own = columns.setdefault(record, {}).setdefault(entry, [])
                     own.append((query, abs(weight) * far))
-        found = Moved(0, 0, 0, 0)
+        found = CountedSensitivity(0, 0, 0, 0)
         for own in columns.values():
             most = self.entries_per_record or len(own)
             by_query: dict[int, list[int]] = {}
@@ -165,9 +165,12 @@ class Adjacency:
             norms = nlargest(most, (sum(term**2 for _, term in terms) for terms in own.values()))
             square = min(_sum_of_roots_squared(norms), l1 * largest_one, full)
             count = min(_top(most, map(len, own.values())), len(by_query))
-            found = Moved(*map(max, found, Moved(l1, square, largest_one, count)))
+            found = CountedSensitivity(
+                *map(max, found, CountedSensitivity(l1, square, largest_one, count))
+            )
         if largest:
-            return Moved(found.largest, found.largest**2, found.largest, int(found.largest > 0))
+            most = found.largest
+            return CountedSensitivity(most, most**2, most, int(most > 0))
         return found
 
 

@@ -33,8 +33,8 @@ from dp_cmdp._src.checking.verify.releases import ReleaseFile, Trust, trusting
 
 PROBLEM, RELEASE, ANSWER = "problem.npz", "release.npz", "answer.npz"
 IN_ORDER = "the file is in order"
-YOURS = "adjacency compared with that of your problem"
-THEIRS = "adjacency as the file states it, not compared with yours"
+COMPARED = "adjacency compared with that of your problem"
+NOT_COMPARED = "adjacency as the file states it, not compared with yours"
 #: Of the files in a folder, those that are judged.
 DOCUMENTS = ".npz"
 DAMAGE = (Refused, LookupError, TypeError, ValueError, ArithmeticError, AttributeError)
@@ -88,12 +88,12 @@ def verify(*what: Any, problem: Any = None, trusted_laws: Sequence[Any] = ()) ->
     with TemporaryDirectory() as folder:
         own = None if problem is None else _own(problem, Path(folder))
         whole = own if isinstance(own, ProblemFile) else None
-        yours = own.adjacency if isinstance(own, ProblemFile) else own
-        shelf = Shelf(yours, whole, trusting(trusted_laws))
+        expected = own.adjacency if isinstance(own, ProblemFile) else own
+        files = Files(expected, whole, trusting(trusted_laws))
         for number, each in enumerate(what):
-            shelf.place(each, Path(folder) / str(number))
-        shelf.judge_all()
-    return Report(tuple(shelf.findings), THEIRS if own is None else YOURS)
+            files.place(each, Path(folder) / str(number))
+        files.judge_all()
+    return Report(tuple(files.findings), NOT_COMPARED if own is None else COMPARED)
 
 
 def _own(problem: Any, folder: Path) -> Adjacency | ProblemFile:
@@ -120,10 +120,10 @@ def _saved(what: Any, path: Path) -> Path:
 
 
 @dataclass
-class Shelf:
+class Files:
     """What the given files hold, and what was found."""
 
-    yours: Adjacency | None
+    expected: Adjacency | None
     own: ProblemFile | None
     trust: Trust
     releases: list[ReleaseFile] = field(default_factory=list[ReleaseFile])
@@ -180,9 +180,9 @@ class Shelf:
         return made
 
     def _compare(self, subject: str, theirs: Adjacency) -> None:
-        if self.yours is not None:
+        if self.expected is not None:
             claim = "bounds, records and entries_per_record are those of your problem"
-            off = theirs.difference(self.yours)
+            off = theirs.difference(self.expected)
             self.say(subject, claim, off is None, off or "")
 
     def judge_all(self) -> None:

@@ -2,7 +2,7 @@
 
 Each function takes the members of a law's document and returns a :class:`Law`: its support, and an
 upper bound of the δ that it needs where a record moves integers by at most a given
-:class:`~dp_cmdp._src.checking.verify.adjacency.Moved`.
+:class:`~dp_cmdp._src.checking.verify.adjacency.CountedSensitivity`.
 
 ``laplace``, ``unbounded laplace``: a magnitude with independent binary digits, digit i being 1 with
 probability a_i/2^256, and a sign; (−, 0) and magnitudes above the support are rejected. From
@@ -29,7 +29,7 @@ from functools import cache, lru_cache
 from math import prod
 from typing import Any
 
-from dp_cmdp._src.checking.verify.adjacency import Moved
+from dp_cmdp._src.checking.verify.adjacency import CountedSensitivity
 from dp_cmdp._src.checking.verify.reading import member, read, refuse_unless, sequence, text
 
 ONE = 1 << 256
@@ -52,7 +52,7 @@ class Law:
     name: str
     low: int | None
     high: int | None
-    delta: Callable[[Moved, Fraction], Fraction]
+    delta: Callable[[CountedSensitivity, Fraction], Fraction]
 
 
 def law_of(said: Any) -> Law | None:
@@ -69,7 +69,7 @@ def _laplace(said: Mapping[str, Any]) -> Law:
         "the support is larger than the magnitudes that its digits write",
     )
 
-    def delta(moved: Moved, epsilon: Fraction) -> Fraction:
+    def delta(moved: CountedSensitivity, epsilon: Fraction) -> Fraction:
         if not moved.l1:
             return Fraction(0)
         if moved.largest > support or not _steps_hold(digits, moved.l1, epsilon):
@@ -87,7 +87,7 @@ def _unbounded_laplace(said: Mapping[str, Any]) -> Law:
     digits, onward = parts["thresholds"], parts["onward"]
     refuse_unless(digits and 0 < onward < ONE, "thresholds must lie between 0 and 2^256")
 
-    def delta(moved: Moved, epsilon: Fraction) -> Fraction:
+    def delta(moved: CountedSensitivity, epsilon: Fraction) -> Fraction:
         if not moved.l1:
             return Fraction(0)
         # from the last magnitude that the digits write to the next block
@@ -107,7 +107,7 @@ def _one_sided(said: Mapping[str, Any]) -> Law:
     high = cell * len(weights) - 1
     refuse_unless(high < LARGEST_SUPPORT, "the noise must stay below 2^61 steps")
 
-    def delta(moved: Moved, epsilon: Fraction) -> Fraction:
+    def delta(moved: CountedSensitivity, epsilon: Fraction) -> Fraction:
         if not moved.queries:
             return Fraction(0)
         shifts = -(-moved.largest // cell)

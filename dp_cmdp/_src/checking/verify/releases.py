@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from dp_cmdp._src.checking.report import Finding
-from dp_cmdp._src.checking.verify.adjacency import Adjacency, Moved, Triple
+from dp_cmdp._src.checking.verify.adjacency import Adjacency, CountedSensitivity, Triple
 from dp_cmdp._src.checking.verify.known import Known
 from dp_cmdp._src.checking.verify.laws import Law, law_of
 from dp_cmdp._src.checking.verify.reading import (
@@ -230,7 +230,7 @@ class ReleaseFile:
         return f"{len(measured)} entries"
 
     def _private(self, outcome: Outcome, law: Law) -> str:
-        moved = self.adjacency.moved(outcome.weights, largest=outcome.largest)
+        moved = self.adjacency.sensitivity(outcome.weights, largest=outcome.largest)
         needed = law.delta(moved, outcome.epsilon)
         words = (
             f"a record moves {moved.l1} integers, {moved.largest} in one of {moved.queries} queries"
@@ -296,7 +296,7 @@ def trusting(laws: Sequence[Any]) -> Trust:
     return trust
 
 
-def _delta_of(law: Any) -> Callable[[Moved, Fraction], Fraction]:
-    from dp_cmdp._src.noise.laws import Sensitivity
+def _delta_of(law: Any) -> Callable[[CountedSensitivity, Fraction], Fraction]:
+    from dp_cmdp._src.noise import laws
 
-    return lambda moved, epsilon: Fraction(law.delta(Sensitivity(*moved), epsilon))
+    return lambda moved, epsilon: Fraction(law.delta(laws.Sensitivity(*moved), epsilon))

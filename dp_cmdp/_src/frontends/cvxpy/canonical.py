@@ -121,13 +121,9 @@ class Restated:
         return restated
 
     def _stays(self, expression: Any) -> bool:
-        for parameter in expression.parameters():
-            if not isinstance(parameter, PrivateParameter):
-                return False
-        for variable in expression.variables():
-            if variable.id in self._twins:
-                return False
-        return cp.cumsum not in expression.atoms()
+        private = all(isinstance(p, PrivateParameter) for p in expression.parameters())
+        kept = all(variable.id not in self._twins for variable in expression.variables())
+        return private and kept and cp.cumsum not in expression.atoms()
 
     def _expression(self, expression: Any) -> Any:
         if isinstance(expression, list):

@@ -19,6 +19,7 @@ from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InfeasibleError, RefusedError, SolverError, UnboundedError
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.data.envelope import UncertaintySet, is_everything
+from dp_cmdp._src.frontends.cvxpy.tensors import LINEAR
 from dp_cmdp._src.program.certified import solve_certified
 from dp_cmdp._src.program.linear import LinearProgram
 from dp_cmdp._src.program.parametric import LPAnswer
@@ -128,7 +129,9 @@ def _cones(made: CvxpyProblem, z: Any) -> list[Any]:
     """The cones of the objective's atoms, which read no private entry, over the variables z."""
     found, start = [], 0
     A, b = made.cones
-    for constraint in made.cone_constraints():
+    for constraint in made.canonical.cone.constraints:
+        if isinstance(constraint, LINEAR):
+            continue
         args = []
         for arg in constraint.args:
             part = slice(start, start := start + arg.size)

@@ -24,7 +24,7 @@ from dp_cmdp._src.data.affine import Affine
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.data.labels import labels_of
 from dp_cmdp._src.frontends.constant import with_constant
-from dp_cmdp._src.frontends.cvxpy.canonical import Canonical, canonical
+from dp_cmdp._src.frontends.cvxpy.canonical import Canonical, Row, canonical
 from dp_cmdp._src.frontends.cvxpy.parameter import joined
 from dp_cmdp._src.frontends.cvxpy.refusals import (
     private_parameters,
@@ -33,7 +33,7 @@ from dp_cmdp._src.frontends.cvxpy.refusals import (
     refuse_not_finite,
     refuse_unfit,
 )
-from dp_cmdp._src.frontends.cvxpy.tensors import LINEAR, num_rows
+from dp_cmdp._src.frontends.cvxpy.tensors import num_rows
 from dp_cmdp._src.frontends.cvxpy.terms import BoolArray, Columns, IntArray, Terms, bounds_of
 from dp_cmdp._src.program.answer import Answer, Certificate, Problem
 from dp_cmdp._src.program.parametric import ParametricLP
@@ -148,18 +148,10 @@ class CvxpyProblem(Problem):
         except RefusedError as error:
             raise self._renamed(error) from None
         decision = self._values(found.x)
-        return CvxpyAnswer(
-            decision=decision,
-            value=self.value(decision, found.estimate),
-            estimate=found.estimate,
-            bound=found.bound,
-            certificate=found.certificate,
-            weights=found.weights,
-            multipliers=found.multipliers,
-            problem=self,
-            source=found.source,
-            linear=found,
-        )
+        value = self.value(decision, found.estimate)
+        kept = ("estimate", "bound", "certificate", "weights", "multipliers", "source")
+        same: dict[str, Any] = {name: getattr(found, name) for name in kept}
+        return CvxpyAnswer(decision=decision, value=value, problem=self, linear=found, **same)
 
     def refuse_if_unanswerable(self) -> None:
         """Raise RefusedError, about the user's constraints, unless there is a robust answer."""
@@ -202,7 +194,8 @@ class CvxpyProblem(Problem):
             try:
                 point = linear._with(objective=nothing, lower=low, upper=high).answer(known).x
             except (RefusedError, SolverError):
-                return _unproved(linear)
+                none = np.full(len(linear.row_names), -np.inf)
+                return Certificate(False, none, linear.row_names, reason="some row may be exceeded")
         return linear.certify(point, known)
 
     def _given(self, decision: Any) -> FloatArray:
@@ -232,7 +225,12 @@ class CvxpyProblem(Problem):
         As the user's expression gives it, if no private parameter is in it: an engine's bound of an
         atom may lie a little beside the atom.
         """
-        point = self._point(decision)
+        if not isinstance(decision, Values):
+            raise InvalidArgumentError(
+                "decision must be the values of an answer to this problem: found.values, or "
+                f"found.decision; got {type(decision).__name__}"
+            )
+        point = decision.point
         public = self._public_value(point)
         if public is not None:
             return public
@@ -240,23 +238,11 @@ class CvxpyProblem(Problem):
         linear = self.linear.value(point, values)
         return linear - self.sense * curve + 0.0
 
-    def _point(self, decision: Any) -> FloatArray:
-        """The point of the linear program that a decision is."""
-        if isinstance(decision, Values):
-            return decision.point
-        raise InvalidArgumentError(
-            "decision must be the values of an answer to this problem: found.values, or "
-            f"found.decision; got {type(decision).__name__}"
-        )
-
     def _values(self, point: FloatArray) -> Values:
         """What the user's variables are at a point of the linear program."""
         found = self._inverted(point, value=0.0, status=cp.OPTIMAL).primal_vars
         twin = self.canonical.restated.twin
-        values = {}
-        for variable in self.problem.variables():
-            values[variable] = found.get(twin(variable).id)
-        return Values(values, point)
+        return Values({v: found.get(twin(v).id) for v in self.problem.variables()}, point)
 
     def _public_value(self, point: FloatArray) -> float | None:
         """The value of an objective that reads no private parameter; None if it does."""
@@ -301,10 +287,6 @@ class CvxpyProblem(Problem):
         if not self.is_linear:
             raise InvalidArgumentError("a problem with a curved objective cannot be saved")
         return self.linear.save(path)
-
-    def cone_constraints(self) -> list[Any]:
-        """The canonical constraints that are not linear: of the objective's atoms."""
-        return [c for c in self.canonical.cone.constraints if not isinstance(c, LINEAR)]
 
     def __repr__(self) -> str:
         kind = "linear" if self.is_linear else "curved"
@@ -357,12 +339,6 @@ def load(problem: cp.Problem) -> ParametricLP:
             "to solve, publish, answer or certify"
         )
     return made.linear
-
-
-def _unproved(linear: ParametricLP) -> Certificate:
-    """Of a plan for which the variables of atoms have no values that keep the rows."""
-    none = np.full(len(linear.row_names), -np.inf)
-    return Certificate(False, none, linear.row_names, reason="some row may be exceeded")
 
 
 # ------------------------------------------------------------------------------ the linear program
@@ -425,10 +401,8 @@ def _curve(made: CvxpyProblem, columns: Columns) -> sparse.csr_array:
 
 
 def _rows_of(canon: Canonical, kind: type) -> BoolArray:
-    parts = [np.zeros(0, dtype=bool)]
-    for constraint in canon.cone.constraints:
-        parts.append(np.full(num_rows(constraint), isinstance(constraint, kind)))
-    return np.concatenate(parts)
+    parts = [np.full(num_rows(each), isinstance(each, kind)) for each in canon.cone.constraints]
+    return np.concatenate([np.zeros(0, dtype=bool), *parts])
 
 
 def _refuse_private_rows(
@@ -439,7 +413,7 @@ def _refuse_private_rows(
         for part in terms:
             read = part.where(part.private & np.isin(part.row, kind))
             if read.row.size:
-                where = _places(canon, read.row[:1])[0]
+                ((where, _),) = _places(canon, read.row[:1])
                 if number == 0 and not where.inner:
                     refuse_equality(where.name, columns.names(read.entry))
                 refuse_cone(where.name, private=columns.names(read.entry))
@@ -465,32 +439,24 @@ def _refuse_contradiction(canon: Canonical, lower: FloatArray, upper: FloatArray
 # -------------------------------------------------------------------------------------------- names
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    name: str
-    index: str
-    inner: bool
-
-
 def row_names(canon: Canonical, rows: IntArray) -> list[str]:
     """Names of rows of the cone program: the user's constraint, and the place in it."""
-    found = []
-    for place in _places(canon, rows):
-        found.append(f"{place.name}{place.index}" + (" (inside)" if place.inner else ""))
-    return found
+    return [
+        f"{row.name}{index}" + (" (inside)" if row.inner else "")
+        for row, index in _places(canon, rows)
+    ]
 
 
-def _places(canon: Canonical, rows: IntArray) -> list[_Place]:
-    """Where rows of the cone program come from."""
+def _places(canon: Canonical, rows: IntArray) -> list[tuple[Row, str]]:
+    """Where rows of the cone program come from, and the place there."""
     sizes = list(map(num_rows, canon.cone.constraints))
     ends = np.cumsum(sizes)
     which = np.searchsorted(ends, rows, side="right")
     found = []
     for row, k in zip(rows.tolist(), which.tolist(), strict=True):
         constraint = canon.cone.constraints[k]
-        origin = canon.origin[constraint.id]
         index = _index(constraint.shape, row - int(ends[k]) + sizes[k])
-        found.append(_Place(origin.name, index, origin.inner))
+        found.append((canon.origin[constraint.id], index))
     return found
 
 
