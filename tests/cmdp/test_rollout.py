@@ -155,3 +155,12 @@ def test_reported_costs_are_charged_on_request():
     assert "given" in repr(given)
     with pytest.raises(InvalidArgumentError, match="gamma must be given"):
         rollout(Corridor(), WALK, episodes=2)
+
+
+def test_a_policy_of_another_grid_is_refused():
+    found = dp.answer(dp.envs.HazardGridEnv("rooms").model())
+    for env in ("dp_cmdp/HazardGrid-v0", gymnasium.make_vec("dp_cmdp/HazardGrid-v0", num_envs=2)):
+        with pytest.raises(InvalidArgumentError, match="env must have the states of the policy"):
+            dp.rollout(env, found, episodes=1)
+    rooms = gymnasium.make("dp_cmdp/HazardGrid-v0", layout="rooms")
+    assert dp.rollout(rooms, found, episodes=1).lengths.size == 1

@@ -227,7 +227,10 @@ def rollout(
     count, limit = check.size("episodes", episodes, low=1), _limit(max_steps, whole, gamma)
     seed, source = check.seed("seed", seed), _opened(env)
     price, charged = _price(cost, found)
-    act = _actor(policy if found is None else found.policy, seed)
+    table = policy if found is None else found.policy
+    if found is None or getattr(found.problem, "environment", None) is None:
+        _refuse_other_states(source, table)
+    act = _actor(table, seed)
     play = _vector_episodes if hasattr(source, "num_envs") else _episodes
     state_of = _state_of(source, found)
     stream = play(source, act, state_of, seed=seed, gamma=discount, limit=limit, price=price)
@@ -260,6 +263,22 @@ def _opened(env: Any) -> Any:
             f"{type(env).__name__}"
         )
     return env
+
+
+def _refuse_other_states(env: Any, policy: Any) -> None:
+    """Refuse to play a table in an environment with another number of states.
+
+    A table may have one state more than the environment: the one after an episode's end.
+    """
+    space = getattr(env, "single_observation_space", getattr(env, "observation_space", None))
+    size = getattr(space, "n", None)
+    if size is None or not isinstance(policy, Policy):
+        return
+    if policy.num_states - int(size) not in (0, 1):
+        raise InvalidArgumentError(
+            f"env must have the states of the policy: it has {size}, the policy "
+            f"{policy.num_states}; pass the environment that the model is of"
+        )
 
 
 def _price(cost: Any, found: PolicyAnswer | None) -> tuple[Price | None, str]:
