@@ -548,12 +548,6 @@ class Kind:
     word: str
     test: Callable[[Any], bool]
 
-    def accepts(self, value: Any) -> bool:
-        try:
-            return self.test(value)
-        except Exception:
-            return False
-
 
 def validated(function: Callable[P, R]) -> Callable[P, R]:
     """`function`, with the kind of every argument checked against its annotation.
@@ -569,24 +563,35 @@ def validated(function: Callable[P, R]) -> Callable[P, R]:
     def checked(*given: P.args, **named: P.kwargs) -> R:
         order, kinds = rules()
         for name, value in (*zip(order(), given, strict=False), *named.items()):
-            if name in kinds and not any(kind.accepts(value) for kind in kinds[name]):
+            if name in kinds and not _accepted(value, kinds[name]):
                 raise _refusal(name, value, kinds[name])
         return function(*given, **named)
 
     return cast(Callable[P, R], checked)
 
 
+def _accepted(value: Any, kinds: list[Kind]) -> bool:
+    """Whether a value is of one of some kinds."""
+    for kind in kinds:
+        with contextlib.suppress(Exception):
+            if kind.test(value):
+                return True
+    return False
+
+
 def _rules(function: Callable[..., Any]) -> tuple[Any, dict[str, list[Kind]]]:
     """Names of positional arguments, and the kinds of every argument that says what it is."""
     scope = inspect.unwrap(function).__globals__
-    parameters = inspect.signature(function).parameters.values()
-    kinds = {
-        p.name: [_kind(text, scope) for text in _texts(str(p.annotation))]
-        for p in parameters
-        if p.annotation is not p.empty and p.kind is not p.VAR_KEYWORD
-    }
-    names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-    more = [repeat(p.name) for p in parameters if p.kind is p.VAR_POSITIONAL]
+    kinds: dict[str, list[Kind]] = {}
+    names: list[str] = []
+    more: list[Iterable[str]] = []
+    for p in inspect.signature(function).parameters.values():
+        if p.annotation is not p.empty and p.kind is not p.VAR_KEYWORD:
+            kinds[p.name] = list(map(partial(_kind, scope), _texts(str(p.annotation))))
+        if p.kind is p.POSITIONAL_OR_KEYWORD:
+            names.append(p.name)
+        elif p.kind is p.VAR_POSITIONAL:
+            more.append(repeat(p.name))
     return partial(chain, names, *more), kinds
 
 
@@ -599,7 +604,7 @@ def _texts(annotation: str) -> list[str]:
     return outside.replace(" ", "").split("|")
 
 
-def _kind(text: str, scope: Mapping[str, Any]) -> Kind:
+def _kind(scope: Mapping[str, Any], text: str) -> Kind:
     if text in KINDS:
         return KINDS[text]
     name = text.split(".")[-1]
