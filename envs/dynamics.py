@@ -23,7 +23,7 @@ from scipy.sparse.linalg import spsolve
 
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.validation import FloatArray, validated
-from dp_cmdp._src.cmdp.costs import PrivateCost
+from dp_cmdp._src.cmdp.costs import PrivateCost, constraints_of
 from dp_cmdp._src.cmdp.model import MDP
 from dp_cmdp._src.cmdp.parametric import ParametricCMDP
 from dp_cmdp._src.data.envelope import Envelope
@@ -141,7 +141,8 @@ class GridModel:
         mdp = MDP(self.T, self.r, **said, start=layout.start_distribution)
         costs = {kind.name: self._cost(kind) for kind in layout.kinds}
         at = lambda row, col: np.array([row * cols + col])  # noqa: E731
-        model = GridCMDP._of(mdp, costs if len(costs) > 1 else costs.popitem()[1], states_at=at)
+        kinds = costs if len(costs) > 1 else next(iter(costs.values()))
+        model = GridCMDP._made(mdp, constraints_of(mdp, kinds, at))
         model.layout = layout
         return model
 

@@ -9,6 +9,7 @@ import pytest
 
 import dp_cmdp as dp
 from dp_cmdp._src.cmdp.charges import EXCESS
+from dp_cmdp._src.cmdp.costs import constraints_of
 from dp_cmdp._src.cmdp.model import MDP
 from dp_cmdp._src.cmdp.parametric import ParametricCMDP
 from tests.cmdp.models import bounds, line, two_ways
@@ -275,7 +276,8 @@ def test_cells_need_a_grid_and_stand_for_all_their_states():
     with pytest.raises(InvalidArgumentError, match="without a grid; give states"):
         dp.ParametricCMDP(T, r, gamma=0.9, costs=cost)
     mdp = MDP(T, r, gamma=0.9)
-    model = ParametricCMDP._of(mdp, cost, states_at=lambda row, col: np.array([1, 2]))
+    kinds = constraints_of(mdp, cost, lambda row, col: np.array([1, 2]))
+    model = ParametricCMDP._made(mdp, kinds)
     assert model.envelope.size == 2
     assert model.at([0.5, 9.0]).cost[0, :, 0].tolist() == [0, 0.5, 0.5]
     assert model.envelope.groups[0].labels[0].names == ["row", "col"]

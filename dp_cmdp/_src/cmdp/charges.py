@@ -18,9 +18,8 @@ never meet, or meets only in part, is refused by name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +28,11 @@ from scipy.sparse import csgraph
 
 from dp_cmdp._src.base import exact
 from dp_cmdp._src.base.errors import InvalidArgumentError
-from dp_cmdp._src.base.validation import FloatArray, listed
+from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.cmdp.model import MDP
+
+if TYPE_CHECKING:
+    from dp_cmdp._src.cmdp.costs import Candidates
 
 OCCUPYING, ENTERING, ACTING = CHARGED = "occupying", "entering", "acting"
 #: Relative excess of an entry's expected count where a move is uncertain: more than the rounding
@@ -45,19 +47,6 @@ Mask = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
-    """What a caller calls candidates: states, or cells with several states each."""
-
-    what: str
-    names: Sequence[Any]
-
-    def listed(self, chosen: Mask) -> str:
-        """Those of the chosen states, each once."""
-        found = list(dict.fromkeys(self.names[k] for k in np.flatnonzero(chosen).tolist()))
-        return f"{self.what}{'s' if len(found) > 1 else ''} {listed(map(str, found))}"
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Charges:
     """Per term: a pair, the position of the state it is charged for, the expected number of charges
@@ -69,21 +58,20 @@ class Charges:
     excess: FloatArray
 
 
-def charges_of(
-    mdp: MDP, states: IntArray, actions: IntArray | None, *, on: str, places: Places
-) -> Charges:
-    """The charges of states (and actions), or a refusal that names those not met."""
-    if on == ENTERING:
-        return _entering(mdp, states, places)
-    if on == OCCUPYING:
+def charges_of(mdp: MDP, kind: Candidates) -> Charges:
+    """The charges of a kind of cost, or a refusal that names the places not met."""
+    states, actions = kind.states, kind.actions
+    if kind.on == ENTERING:
+        return _entering(mdp, kind)
+    if kind.on == OCCUPYING:
         ends = _ending_states(mdp, acting_states(mdp))[states]
         if ends.any():
             raise InvalidArgumentError(
-                f"{places.what}s must be left by an action, or on must be {ENTERING!r}: moves end "
-                f"the episode in {places.listed(ends)}, where {OCCUPYING!r} would charge nothing "
+                f"{kind.what}s must be left by an action, or on must be {ENTERING!r}: moves end "
+                f"the episode in {kind.listed(ends)}, where {OCCUPYING!r} would charge nothing "
                 "for them"
             )
-    _refuse_unmet(mdp, states, places)
+    _refuse_unmet(mdp, kind)
     if actions is None:
         pair = (states[:, None] * mdp.num_actions + np.arange(mdp.num_actions)).ravel()
         place = np.repeat(np.arange(states.size), mdp.num_actions)
@@ -92,34 +80,34 @@ def charges_of(
     return Charges(pair, place, np.ones(pair.size), np.zeros(pair.size))
 
 
-def _refuse_unmet(mdp: MDP, states: IntArray, places: Places) -> None:
+def _refuse_unmet(mdp: MDP, kind: Candidates) -> None:
     """Refuse states in which nobody acts, and those that stand for the time after the end."""
-    never = ~acting_states(mdp)[states]
+    never = ~acting_states(mdp)[kind.states]
     if never.any():
         raise InvalidArgumentError(
-            f"{places.what}s must be within reach: no policy that begins at start ever acts in "
-            f"{places.listed(never)}, so a cost there would be certified as 0; leave them out or "
+            f"{kind.what}s must be within reach: no policy that begins at start ever acts in "
+            f"{kind.listed(never)}, so a cost there would be certified as 0; leave them out or "
             "correct start or T"
         )
-    after = after_the_end(mdp)[states]
+    after = after_the_end(mdp)[kind.states]
     if after.any():
         raise InvalidArgumentError(
-            f"{places.what}s must be places where something can happen: {places.listed(after)} "
+            f"{kind.what}s must be places where something can happen: {kind.listed(after)} "
             "stands for the time after an episode's end (moves go on there, but none enters); "
             "leave it out"
         )
 
 
-def _entering(mdp: MDP, states: IntArray, places: Places) -> Charges:
-    never = _entered(mdp, acting_states(mdp))[states] == 0
+def _entering(mdp: MDP, kind: Candidates) -> Charges:
+    never = _entered(mdp, acting_states(mdp))[kind.states] == 0
     if never.any():
         raise InvalidArgumentError(
-            f"{places.what}s must be within reach: no move of a policy that begins at start enters "
-            f"{places.listed(never)} (starting there is no entry), so a cost there would be "
+            f"{kind.what}s must be within reach: no move of a policy that begins at start enters "
+            f"{kind.listed(never)} (starting there is no entry), so a cost there would be "
             f"certified as 0; leave them out, take on={OCCUPYING!r}, or say with `arrivals` which "
             "moves enter them"
         )
-    columns: Any = mdp.arrivals[:, states].tocoo()
+    columns: Any = mdp.arrivals[:, kind.states].tocoo()
     columns.eliminate_zeros()
     pair = columns.row.astype(np.int64)
     count, excess = _counts(mdp, pair, columns.data)
@@ -142,14 +130,20 @@ def acting_states(mdp: MDP) -> Mask:
         return start
     size, T = mdp.num_states, mdp.T
     moves = _csr((T.data > 0.0, T.indices, T.indptr[:: mdp.num_actions]), (size, size))
-    graph = _csr(sparse.block_array([[moves, None], [_csr(start[None]), _csr((1, 1))]]))
-    graph.eliminate_zeros()
-    if last < size:
-        apart = csgraph.dijkstra(graph, indices=[size], unweighted=True, limit=last + 1)[0]
+    return reached(moves, start, last)
+
+
+def reached(graph: sparse.csr_array, start: Mask, steps: float = np.inf) -> Mask:
+    """The states on some path from `start` of at most so many steps, itself included."""
+    size = start.size
+    whole = _csr(sparse.block_array([[graph, None], [_csr(start[None]), _csr((1, 1))]]))
+    whole.eliminate_zeros()
+    if steps < size:
+        apart = csgraph.dijkstra(whole, indices=[size], unweighted=True, limit=steps + 1)[0]
         return np.isfinite(apart[:size])
-    reached = np.zeros(size + 1, dtype=bool)
-    reached[csgraph.breadth_first_order(graph, size, return_predecessors=False)] = True
-    return reached[:size]
+    found = np.zeros(size + 1, dtype=bool)
+    found[csgraph.breadth_first_order(whole, size, return_predecessors=False)] = True
+    return found[:size]
 
 
 def _ending_states(mdp: MDP, acting: Mask) -> Mask:

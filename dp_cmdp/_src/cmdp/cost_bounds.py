@@ -50,21 +50,18 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse import csgraph
 
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.cmdp.certificate import UNDERFLOW, UNIT, up, weights_of
 from dp_cmdp._src.cmdp.chain import DiscountedChain, choice_matrix
+from dp_cmdp._src.cmdp.charges import Mask, reached
 from dp_cmdp._src.cmdp.episode import mean_above
 from dp_cmdp._src.cmdp.model import CMDP, MDP
 from dp_cmdp._src.cmdp.policy import Policy
 
 #: Attempts to raise the approximate cost function to a supersolution.
 LIFTS = 3
-
-Mask = NDArray[np.bool_]
 
 
 def cost_bounds(cmdp: CMDP, policy: Policy, chain: DiscountedChain) -> FloatArray:
@@ -73,11 +70,11 @@ def cost_bounds(cmdp: CMDP, policy: Policy, chain: DiscountedChain) -> FloatArra
     Answers of the chain are only guesses that the bounds correct: a wrong one costs tightness.
     """
     graph = _graph(cmdp, policy)
-    reached = _reached(graph, cmdp.start > 0.0)
+    within = reached(graph, cmdp.start > 0.0)
     bounds = []
     for cost in cmdp.cost:
         costly = ((cost != 0.0) & (policy.probabilities > 0.0)).any(axis=1)
-        live = reached & _reached(sparse.csr_array(graph.T), costly)
+        live = within & reached(sparse.csr_array(graph.T), costly)
         with np.errstate(all="ignore"):
             bounds.append(_cost_bound(cmdp, policy, chain=chain, cost=cost, live=live))
     return np.array(bounds)
@@ -156,20 +153,3 @@ def _graph(mdp: MDP, policy: Policy) -> sparse.csr_array:
     graph = sparse.csr_array(choices @ moves)
     graph.eliminate_zeros()
     return graph
-
-
-def _reached(graph: sparse.csr_array, start: Mask) -> Mask:
-    """The states on some path from `start`, itself included."""
-    size, first = start.size, np.flatnonzero(start)
-    extended = sparse.csr_array(
-        (
-            np.concatenate([graph.data, np.ones(first.size)]),
-            np.concatenate([graph.indices, first.astype(graph.indices.dtype)]),
-            np.append(graph.indptr, graph.indptr[-1] + first.size),
-        ),
-        shape=(size + 1, size + 1),
-    )
-    order = csgraph.breadth_first_order(extended, size, return_predecessors=False)
-    reached = np.zeros(size + 1, dtype=bool)
-    reached[order] = True
-    return reached[:size]

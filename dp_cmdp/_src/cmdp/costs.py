@@ -8,7 +8,7 @@ differ between adjacent databases. The numbers themselves are the private databa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -27,7 +27,7 @@ from dp_cmdp._src.cmdp.charges import (
     OCCUPYING,
     Charges,
     IntArray,
-    Places,
+    Mask,
     charges_of,
     met_states,
 )
@@ -172,13 +172,23 @@ class Candidates:
     def count(self) -> int:
         return len(self.labels)
 
+    @property
+    def what(self) -> str:
+        """What a caller calls the places: states, or cells with several states each."""
+        return "cell" if self.names == ("row", "col") else "state"
+
+    def listed(self, chosen: Mask) -> str:
+        """Those of the chosen places, each once."""
+        places = self.states.tolist()
+        if self.what == "cell":
+            places = [self.labels[k] for k in self.owner.tolist()]
+        found = list(dict.fromkeys(places[k] for k in np.flatnonzero(chosen).tolist()))
+        return f"{self.what}{'s' if len(found) > 1 else ''} {check.listed(map(str, found))}"
+
     def charges(self, mdp: MDP) -> Charges:
         """What is charged for them; `place` is the candidate."""
-        what = "cell" if self.names == ("row", "col") else "state"
-        by_state = what == "state"
-        names = self.states.tolist() if by_state else [self.labels[k] for k in self.owner.tolist()]
-        found = charges_of(mdp, self.states, self.actions, on=self.on, places=Places(what, names))
-        return Charges(found.pair, self.owner[found.place], found.count, found.excess)
+        found = charges_of(mdp, self)
+        return replace(found, place=self.owner[found.place])
 
 
 def _cells(mdp: MDP, cost: PrivateCost, states_at: StatesAt | None) -> Candidates:
@@ -264,52 +274,48 @@ def constraints_of(
         raise InvalidArgumentError(
             "costs must be a PrivateCost, or a mapping from names to at least one PrivateCost"
         )
-    candidates = [
-        None if kind.is_table else Candidates.of(mdp, kind, states_at) for kind in kinds.values()
-    ]
-    keys = [("cost", "limit") if alone else (f"{name}.cost", f"{name}.limit") for name in kinds]
-    envelope = _envelope(kinds, candidates, keys, [] if reward is None else [reward])
+    candidates = {
+        name: None if kind.is_table else Candidates.of(mdp, kind, states_at)
+        for name, kind in kinds.items()
+    }
+    prefix = {name: "" if alone else f"{name}." for name in kinds}
+    envelope = _envelope(kinds, candidates, prefix, [] if reward is None else [reward])
 
     def part(given: Any, key: str) -> Affine:
         return envelope[key] if isinstance(given, Envelope) else Affine.of(given, envelope)
 
-    prices = [
-        _prices(part(kind.cost, key), places, name)
-        for (name, kind), (key, _), places in zip(kinds.items(), keys, candidates, strict=True)
-    ]
-    rows = [
-        _pairs(mdp, price, places, name)
-        for name, price, places in zip(kinds, prices, candidates, strict=True)
-    ]
-    limits = [
-        part(kind.limit, key).reshape(1)
-        for kind, (_, key) in zip(kinds.values(), keys, strict=True)
-    ]
+    rows, limits, prices = [], [], []
+    for name, kind in kinds.items():
+        places = candidates[name]
+        price = _prices(part(kind.cost, f"{prefix[name]}cost"), places, name)
+        rows.append(_pairs(mdp, price, places, name))
+        limits.append(part(kind.limit, f"{prefix[name]}limit").reshape(1))
+        prices.append(None if places is None else price)
     return Constraints(
         envelope,
         _stacked(envelope, rows, mdp.r.size),
         _stacked(envelope, limits, 1).reshape(len(limits)),
         tuple(kinds),
-        tuple(candidates),
-        tuple(None if places is None else price
-              for price, places in zip(prices, candidates, strict=True)),
-    )  # fmt: skip
+        tuple(candidates.values()),
+        tuple(prices),
+    )
 
 
 def _envelope(
     kinds: Mapping[str, PrivateCost],
-    candidates: list[Candidates | None],
-    keys: list[tuple[str, str]],
+    candidates: Mapping[str, Candidates | None],
+    prefix: Mapping[str, str],
     shared: list[Affine],
 ) -> Envelope:
     """That of the expressions, or the private numbers of all kinds as groups."""
     groups: dict[str, Envelope] = {}
-    for kind, places, (cost, limit) in zip(kinds.values(), candidates, keys, strict=True):
-        for key, given in ((cost, kind.cost), (limit, kind.limit)):
+    for name, kind in kinds.items():
+        for part, places in (("cost", candidates[name]), ("limit", None)):
+            given, key = getattr(kind, part), prefix[name] + part
             if isinstance(given, Affine):
                 shared.append(given)
             elif isinstance(given, Envelope):
-                groups[key] = _labelled(key, given, places) if key == cost and places else given
+                groups[key] = given if places is None else _labelled(key, given, places)
     if shared and groups:
         raise InvalidArgumentError(
             f"{next(iter(groups))} must be entries of the envelope that other costs, limits or "

@@ -14,7 +14,6 @@ one after an episode's end, passes no error on. What underflows is added: its ma
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Callable, Iterator
 from typing import ClassVar, Literal
 
@@ -39,19 +38,13 @@ class EpisodeChain:
         same = policy._step(0) if policy.horizon is None else None
         self.step: Callable[[int], Step] = policy._step if same is None else lambda t: same
 
-    def ahead(self, costs: FloatArray, *, certain: bool = False) -> Iterator[FloatArray]:
-        """Costs (states, K) from each state, of tables (K, states, actions): from the last step
-        to the first."""
+    def backward(self, costs: FloatArray, *, certain: bool = False) -> FloatArray:
+        """Costs (K, states) from each state at the first step, of tables (K, states, actions)."""
         table = np.ascontiguousarray(costs.reshape(len(costs), -1).T, np.float64)
         value = np.zeros((self._mdp.num_states, len(costs)))
         for t in reversed(range(self._horizon)):
             value = self._stepper.costs(self.step(t), table, value, certain=certain)
-            yield value
-
-    def backward(self, costs: FloatArray, *, certain: bool = False) -> FloatArray:
-        """Costs (K, states) from each state at the first step."""
-        (first,) = deque(self.ahead(costs, certain=certain), maxlen=1)
-        return first.T
+        return value.T
 
     def table_values(self, table: FloatArray) -> FloatArray:
         """Values from each state of a (states, actions) table of rewards."""

@@ -27,7 +27,7 @@ from dp_cmdp._src.cmdp import synthesis
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
 from dp_cmdp._src.cmdp.certificate import corner
 from dp_cmdp._src.cmdp.chain import chain_of, fitted
-from dp_cmdp._src.cmdp.costs import Constraints, PrivateCost, StatesAt, constraints_of, sums_up
+from dp_cmdp._src.cmdp.costs import Constraints, PrivateCost, constraints_of, sums_up
 from dp_cmdp._src.cmdp.model import CMDP, MDP, Criterion, reject_beyond
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.data.affine import Affine, common_envelope
@@ -120,17 +120,6 @@ class ParametricCMDP(Problem):
         table, objective = reward_of(r)
         mdp = MDP(T, table, **said, start=start, arrivals=arrivals)
         self._fill(mdp, constraints_of(mdp, costs, reward=objective), objective)
-
-    @classmethod
-    def _of(
-        cls,
-        mdp: MDP,
-        costs: PrivateCost | Mapping[str, PrivateCost],
-        *,
-        states_at: StatesAt | None = None,
-    ) -> Self:
-        """The model of an MDP; with `states_at`, cells of its grid may be candidates."""
-        return cls._made(mdp, constraints_of(mdp, costs, states_at))
 
     @classmethod
     def _made(cls, mdp: MDP, constraints: Constraints, objective: Affine | None = None) -> Self:

@@ -24,7 +24,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,17 @@ GIVEN = "costs as given"
 Act = Callable[[Any, int], Any]
 Price = Callable[[Any, Any, Any], FloatArray]
 Episode = tuple[float, FloatArray, int, float]
+
+
+class _Rules(NamedTuple):
+    """How episodes are played, cut off and summed."""
+
+    act: Act
+    state_of: Callable[[Any], Any]
+    seed: int
+    gamma: float
+    limit: int
+    price: Price | None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -233,7 +244,7 @@ def rollout(
     act = _actor(table, seed)
     play = _vector_episodes if hasattr(source, "num_envs") else _episodes
     state_of = _state_of(source, found)
-    stream = play(source, act, state_of, seed=seed, gamma=discount, limit=limit, price=price)
+    stream = play(source, _Rules(act, state_of, seed, discount, limit, price))
     returns, costs, lengths, tails = zip(*islice(stream, count), strict=True)
     tails = np.array(tails) * (horizon is None or np.array(lengths) < horizon)
     if len({len(c) for c in costs}) != 1:
@@ -326,16 +337,8 @@ def _state_of(env: Any, found: PolicyAnswer | None) -> Callable[[Any], Any]:
     return lambda observation: known.state_of(env, observation)
 
 
-def _episodes(
-    env: Any,
-    act: Act,
-    state_of: Callable[[Any], Any],
-    *,
-    seed: int,
-    gamma: float,
-    limit: int,
-    price: Price | None,
-) -> Iterator[Episode]:
+def _episodes(env: Any, rules: _Rules) -> Iterator[Episode]:
+    act, state_of, seed, gamma, limit, price = rules
     state = state_of(parts("reset", env.reset(seed=seed), 2)[0])
     while True:
         total, weight, length, ended, truncated = 0.0, 1.0, 0, False, False
@@ -353,17 +356,9 @@ def _episodes(
         state = state_of(parts("reset", env.reset(), 2)[0])
 
 
-def _vector_episodes(
-    envs: Any,
-    act: Act,
-    state_of: Callable[[Any], Any],
-    *,
-    seed: int,
-    gamma: float,
-    limit: int,
-    price: Price | None,
-) -> Iterator[Episode]:
+def _vector_episodes(envs: Any, rules: _Rules) -> Iterator[Episode]:
     """The first episode of every sub-environment after each reset of all of them."""
+    act, state_of, seed, gamma, limit, price = rules
     mode = getattr(envs, "metadata", {}).get("autoreset_mode")
     if mode is not None and mode.name != "NEXT_STEP":
         raise InvalidArgumentError(

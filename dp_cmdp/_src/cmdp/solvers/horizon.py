@@ -38,11 +38,11 @@ Table = NDArray[Any]
 
 
 class Line(NamedTuple):
-    """A policy's value and cost, and the multiplier for which it is best."""
+    """A policy's value and cost, and its table of actions."""
 
     value: float
     cost: float
-    multiplier: float
+    table: Table
 
 
 class EpisodePool:
@@ -63,6 +63,8 @@ class EpisodePool:
         self._incomes: list[FloatArray] = []
         self._rows: list[FloatArray] = []
         self._priced: tuple[FloatArray, Table, FloatArray] | None = None
+        #: No places that mix, and their odds.
+        self._pure = np.empty(0, np.int64), np.empty((0, self.shape[1]))
 
     def __len__(self) -> int:
         return len(self.values)
@@ -115,19 +117,17 @@ class EpisodePool:
         return EpisodeChain(self.mdp, self._plain(table), self.stepper)
 
     def _plain(self, table: Table) -> Policy:
-        none = np.empty(0, np.int64), np.empty((0, self.shape[1]))
-        return Policy._scheduled(Schedule(table, *none), self.shape[1])
+        return Policy._scheduled(Schedule(table, *self._pure), self.shape[1])
 
     def _mixture(self, tables: list[Table], weights: FloatArray) -> tuple[Policy, FloatArray]:
         """The Markov policy with the visits of a mixture, the heaviest table first; and these."""
         n, A = self.shape
         visits, x, weight = [w * self.mdp.start for w in weights], np.zeros(n * A), 1.0
-        none = np.empty(0, np.int64), np.empty((0, A))
         steps = []
         for t in range(self.mdp.horizon or 0):
             rows = [table[t] for table in tables]
             steps.append(_merged(rows, visits, A))
-            visits = [self.stepper.visits(Step(row, *none), own, x, weight)
+            visits = [self.stepper.visits(Step(row, *self._pure), own, x, weight)
                       for row, own in zip(rows, visits, strict=True)]  # fmt: skip
             weight *= self.mdp.gamma
         return Policy._scheduled(Schedule.of(steps), A), x.reshape(n, A)
@@ -135,7 +135,7 @@ class EpisodePool:
     def solve(self, limit: float, *, gap: float) -> Solution:
         """The best policy that costs at most a limit."""
         cost, scale = self._costs.ravel(), self.reward_scale
-        dear, cheap = self._line(0.0), None
+        dear = self._line(0.0)
         upper, multiplier = dear.value, 0.0
         if dear.cost <= limit:
             return self._solution(self.best(self.reward), 0.0, upper)
@@ -156,33 +156,20 @@ class EpisodePool:
                 dear = found
             else:
                 cheap = found
-        policy = self._one_pair(multiplier, dear.multiplier, cheap.multiplier, limit)
-        return self._solution(policy, multiplier, upper)
+        above = self._line(multiplier * (1.0 - APART))
+        below = self._line(multiplier * (1.0 + APART))
+        dear = above if above.cost > limit else dear
+        cheap = below if below.cost <= limit else cheap
+        return self._solution(self._changed(dear.table, cheap.table, limit), multiplier, upper)
 
     def _line(self, multiplier: float) -> Line:
         """The best policy for a multiplier of the cost; at infinity, the cheapest."""
         cost = self._costs.ravel()
         if multiplier == math.inf:
-            _, _, paid = self.back(-cost, self._both)
-            return Line(float(paid[0]), float(paid[1]), multiplier)
-        net, _, paid = self.back(self.reward - multiplier * cost, self._costs)
-        return Line(net + multiplier * float(paid[0]), float(paid[0]), multiplier)
-
-    def _table(self, multiplier: float) -> tuple[Table, float]:
-        """The best table of actions for a multiplier, and its cost."""
-        cost = self._costs.ravel()
-        income = -cost if multiplier == math.inf else self.reward - multiplier * cost
-        _, table, paid = self.back(income, self._costs)
-        return table, float(paid[0])
-
-    def _one_pair(self, best: float, dear: float, cheap: float, limit: float) -> Policy:
-        """Between the tables next to the best multiplier, or else those of two lines."""
-        above, below = self._table(best * (1.0 - APART)), self._table(best * (1.0 + APART))
-        if above[1] <= limit:
-            above = self._table(dear)
-        if below[1] > limit:
-            below = self._table(cheap)
-        return self._changed(above[0], below[0], limit)
+            _, table, paid = self.back(-cost, self._both)
+            return Line(float(paid[0]), float(paid[1]), table)
+        net, table, paid = self.back(self.reward - multiplier * cost, self._costs)
+        return Line(net + multiplier * float(paid[0]), float(paid[0]), table)
 
     def _changed(self, dear: Table, cheap: Table, limit: float) -> Policy:
         """The dear table up to a step and some of its states, the cheap one from there on."""
@@ -199,14 +186,14 @@ class EpisodePool:
 
     def _drawn(self, dear: Table, cheap: Table, t: int, limit: float) -> Policy:
         """Both tables, with step t between them: states one by one, one of them by a draw."""
-        (n, A), none = self.shape, (np.empty(0, np.int64), np.empty((0, self.shape[1])))
+        n, A = self.shape
         table = np.concatenate([dear[:t], cheap[t:]])
         ahead, visits = np.zeros((n, 1)), self.mdp.start
         for step in reversed(table[t + 1 :]):
-            ahead = self.stepper.costs(Step(step, *none), self._costs, ahead)
+            ahead = self.stepper.costs(Step(step, *self._pure), self._costs, ahead)
         for step in table[:t]:
-            visits = self.mdp.gamma * self.stepper.visits(Step(step, *none), visits)
-        costs = [self.stepper.costs(Step(row, *none), self._costs, ahead)[:, 0]
+            visits = self.mdp.gamma * self.stepper.visits(Step(step, *self._pure), visits)
+        costs = [self.stepper.costs(Step(row, *self._pure), self._costs, ahead)[:, 0]
                  for row in (dear[t], cheap[t])]  # fmt: skip
         more = visits * (costs[0] - costs[1])
         left = limit - self._cost_of(table)
@@ -225,14 +212,7 @@ class EpisodePool:
 
     def _solution(self, policy: Policy, multiplier: float, bound: float) -> Solution:
         x = EpisodeChain(self.mdp, policy, self.stepper).occupancy()
-        return Solution(
-            occupancy=frozen(x),
-            value=float(self.reward @ x.ravel()),
-            dual=np.array([multiplier]),
-            bound=bound,
-            reward_scale=self.reward_scale,
-            policy=policy,
-        )
+        return Solution.of(self.mdp, x, np.array([multiplier]), bound, policy=policy)
 
 
 def _merged(rows: list[Table], visits: list[FloatArray], num_actions: int) -> Step:

@@ -47,6 +47,13 @@ class Solution:
     basis: Any = None
     policy: Policy | None = None
 
+    @classmethod
+    def of(cls, mdp: MDP, x: FloatArray, dual: FloatArray, bound: float, **more: Any) -> Solution:
+        """Of an occupancy measure, whose value is summed."""
+        size = float(np.abs(mdp.r).max())
+        value = float(mdp.r.ravel() @ x.ravel())
+        return cls(frozen(x.reshape(mdp.r.shape)), value, frozen(dual), bound, size, **more)
+
     @property
     def gap(self) -> float:
         """(bound − value)/max(|value|, max|r|), with rounding below zero cut off."""

@@ -93,15 +93,8 @@ class RowColumns:
         _, bound, dual = self._improve(self.objective, elastic=False)
         names, mix = self._mixture()
         mixed = self.pool.mixed(names, mix)
-        occupancy = mixed["occupancy"]
-        return Solution(
-            **mixed,
-            value=float(self.objective @ occupancy.ravel()),
-            dual=frozen(dual),
-            bound=bound,
-            reward_scale=self.reward_scale,
-            auxiliary=frozen(self.master.auxiliary),
-        )
+        mixed["auxiliary"] = frozen(self.master.auxiliary)
+        return Solution.of(self.pool.mdp, mixed.pop("occupancy"), dual, bound, **mixed)
 
     def _improve(self, reward: FloatArray, *, elastic: bool) -> tuple[float, float, FloatArray]:
         """Add columns until bound and value meet, or none helps: value, bound and its y."""

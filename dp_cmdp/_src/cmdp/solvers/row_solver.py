@@ -73,14 +73,5 @@ def solve_rows(
     income = mdp.r.ravel() - lp.A[:, :n].T @ y
     residual = (income + mdp.gamma * (mdp.T @ v)).reshape(mdp.r.shape) - v[:, None]
     bound = float(mdp.start @ v + residual.max() / (1.0 - mdp.gamma) + lp.b @ y)
-    value = float(mdp.r.ravel() @ x)
-    return Solution(
-        occupancy=frozen(x.reshape(mdp.r.shape)),
-        value=value,
-        dual=frozen(y),
-        bound=bound,
-        reward_scale=float(np.abs(mdp.r).max()),
-        engine="lp",
-        auxiliary=frozen(found.x[n:]),
-        basis=found.basis,
-    )
+    more = {"auxiliary": frozen(found.x[n:]), "basis": found.basis}
+    return Solution.of(mdp, x, y, bound, engine="lp", **more)

@@ -83,7 +83,8 @@ class Stepper:
         value = mean(cost, ahead)
         if not certain:
             return value
-        moves = sparse.csr_array((self.mdp.T.data > 0.0, *_place(self.mdp.T)), self.mdp.T.shape)
+        T = self.mdp.T
+        moves = sparse.csr_array((T.data > 0.0, T.indices, T.indptr), T.shape)
         touched = (cost != 0.0) | ((moves.astype(np.float64) @ (ahead != 0.0)) > 0.0)
         touched = ((odds > 0.0) & touched.reshape(n, A, K)).any(axis=1)
         raised = value + (theta * mean(np.abs(cost), np.abs(ahead)) + UNDERFLOW)
@@ -116,10 +117,6 @@ class Stepper:
 
 def _addresses(step: Step) -> tuple[Any, ...]:
     return address(step.actions), step.mixed.size, address(step.mixed), address(step.odds)
-
-
-def _place(T: sparse.csr_array) -> tuple[Any, Any]:
-    return T.indices, T.indptr
 
 
 def _equal_rows(mdp: MDP, own: Dynamics) -> tuple[Dynamics, int]:

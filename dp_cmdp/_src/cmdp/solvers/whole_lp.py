@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from dp_cmdp._src.base.errors import ConvergenceError, InfeasibleError, SolverError
-from dp_cmdp._src.base.validation import FloatArray, frozen
+from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.cmdp.chain import discounted_chain
 from dp_cmdp._src.cmdp.model import MDP
 from dp_cmdp._src.cmdp.policy import Policy
@@ -52,18 +52,11 @@ def solve_lp(mdp: MDP, cost: FloatArray, limit: FloatArray) -> Solution:
         raise SolverError("HiGHS finds no policy where there is one: rescale the costs")
     dual = answer.dual
     x = _attained(mdp, cost, answer)
-    costs, value = table @ x, float(mdp.r.ravel() @ x)
+    costs = table @ x
     if (costs > limit + 2.0 * rounding).any():
         raise ConvergenceError("the answer of HiGHS does not keep its own rows: rescale the costs")
     bound = lagrangian_bound(mdp, cost, dual, v=answer.dual_eq, limit=np.maximum(limit, costs))
-    return Solution(
-        occupancy=frozen(x.reshape(mdp.r.shape)),
-        value=value,
-        dual=frozen(dual),
-        bound=bound,
-        reward_scale=float(np.abs(mdp.r).max()),
-        engine="lp",
-    )
+    return Solution.of(mdp, x, dual, bound, engine="lp")
 
 
 def _attained(mdp: MDP, cost: FloatArray, answer: RawSolution) -> FloatArray:

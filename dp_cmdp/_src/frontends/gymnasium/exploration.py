@@ -237,7 +237,7 @@ class _Search:
             if outcome == before:
                 continue
             self.refuse_draws()
-            place = f"from state {shown(self._key_of(state))} action {action}"
+            place = f"from state {shown(list(self.numbers)[state])} action {action}"
             if outcome._replace(reward=before.reward) == before:
                 raise _pays_otherwise(place, before, outcome)
             raise self._forgets(f"{place} once led to {_told(before)} and once to {_told(outcome)}")
@@ -340,9 +340,6 @@ class _Search:
                 f"reach of reset. {INSTEAD}"
             )
         return found
-
-    def _key_of(self, state: int) -> Hashable:
-        return list(self.numbers)[state]
 
     def found(self, start: Hashable) -> Explored:
         """Nobody acts where episodes only end: whatever is done there, the end stays the end."""

@@ -26,7 +26,7 @@ import numpy as np
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import validated
-from dp_cmdp._src.cmdp.costs import PrivateCost
+from dp_cmdp._src.cmdp.costs import PrivateCost, constraints_of
 from dp_cmdp._src.cmdp.model import MDP
 from dp_cmdp._src.cmdp.parametric import ParametricCMDP
 from dp_cmdp._src.frontends.gymnasium.agreement import refuse_departures
@@ -34,7 +34,6 @@ from dp_cmdp._src.frontends.gymnasium.exploration import explore
 from dp_cmdp._src.frontends.gymnasium.states import (
     Environment,
     KeyFunction,
-    least_shape,
     naming,
     own_grid,
     placed,
@@ -134,7 +133,8 @@ def load(
         free = found.mdp._with_costs(np.zeros((1, *found.mdp.r.shape)), np.zeros(1))
         model = cast(EnvironmentCMDP, EnvironmentCMDP._of_public(free))
     else:
-        model = EnvironmentCMDP._of(found.mdp, costs, states_at=found.states_at)
+        constraints = constraints_of(found.mdp, costs, found.states_at)
+        model = EnvironmentCMDP._made(found.mdp, constraints)
         _refuse_negative(model)
     model.environment = found
     return model
@@ -180,7 +180,7 @@ def _read(
     cells, shape = own_grid(base, keys)
     if cell is not None:
         cells = placed(cell, keys)
-        shape = least_shape(cells)
+        shape = tuple((cells.max(axis=0) + 1).tolist())
     return Environment(
         mdp=MDP(
             table.transitions(),

@@ -138,13 +138,7 @@ class ReleasedCosts(Following, gym.utils.RecordConstructorArgs):
         return observation, reward, terminated, truncated, {**info, **told}
 
     def render(self) -> Any:
-        """The environment's picture; of a hazard grid, candidates in the colour of their costs.
-
-        Returns
-        -------
-        array, str or None
-            What the environment's render mode gives.
-        """
+        # of a hazard grid, candidates in the colour of their costs
         draw = getattr(self.env.unwrapped, "_picture", None)
         if draw is None or self.render_mode is None:
             return self.env.render()

@@ -87,12 +87,8 @@ def unseen(env: Any, name: Named) -> Any:
         getattr(getattr(type(env), part, None), "__module__", "") for part in ("gen_obs", "step")
     )
     if name is _by_room and all(module.startswith("minigrid.") for module in own):
-        env.gen_obs = _nothing
+        env.gen_obs = lambda: None
     return env
-
-
-def _nothing() -> None:
-    return None
 
 
 def by_observation(env: Any, observation: Any) -> Hashable:
@@ -190,12 +186,6 @@ def placed(cell: Callable[[Any], Any], keys: tuple[Hashable, ...]) -> IntArray:
             )
         found[number] = [check.integer("cell(...)", part, high=10**6) for part in place]
     return check.frozen(found)
-
-
-def least_shape(cells: IntArray) -> tuple[int, int]:
-    """Rows and columns that hold all cells."""
-    rows, cols = cells.max(axis=0) + 1
-    return int(rows), int(cols)
 
 
 def own_grid(base: Any, keys: tuple[Hashable, ...]) -> tuple[Any, Any]:
