@@ -183,7 +183,7 @@ class HazardGridEnv(gym.Env[Any, Any]):
 
     @property
     def limit(self) -> FloatArray:
-        """Highest discounted cost of each kind that is allowed.
+        """Highest cost of each kind that is allowed, discounted or per episode.
 
         The true one for the curator, the public lower bound otherwise.
         """

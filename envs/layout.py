@@ -47,7 +47,7 @@ class HazardKind:
     severity_radius : float, optional
         How far one severity may move between adjacent databases; by default anywhere in its bounds.
     limit : (float, float)
-        Public bounds of the highest discounted cost that is allowed.
+        Public bounds of the highest cost that is allowed, discounted or per episode.
     limit_radius : float, optional
         As `severity_radius`, of the limit.
 

@@ -50,7 +50,7 @@ class PrivateCost:
         entries of an envelope; plain numbers are public. Without candidates, an Affine or numbers
         of shape (num_states, num_actions).
     limit : Envelope, Affine or float
-        Highest discounted cost that is allowed.
+        Highest cost that is allowed, summed as the model does: discounted, or per episode.
     states : array_like of int, optional
         Candidates by the number of their state.
     cells : array_like of (row, column), optional

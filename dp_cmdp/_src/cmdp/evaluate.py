@@ -25,15 +25,15 @@ class Evaluation:
     Attributes
     ----------
     value : float
-        Discounted reward from the start.
+        Reward from the start: discounted, or per episode, as the model sums.
     costs, slack : (K,)
-        Discounted costs from the start, and limits minus them.
+        Costs from the start, summed alike, and limits minus them.
     occupancy : (num_states, num_actions)
-        Discounted visits of every pair; sums to 1/(1 − γ).
+        Expected visits of every pair, weighed alike; with a discount they sum to 1/(1 − γ).
     value_function : (num_states,)
-        Discounted reward from each state.
+        Reward from each state.
     cost_functions : (K, num_states)
-        Discounted costs from each state.
+        Costs from each state.
     """
 
     value: float
@@ -62,7 +62,7 @@ def evaluate(cmdp: CMDP, policy: Policy) -> Evaluation:
     Returns
     -------
     Evaluation
-        Value, discounted costs, slack of each limit and occupancy.
+        Value, costs, slack of each limit and occupancy.
 
     Raises
     ------
