@@ -160,6 +160,7 @@ def _learn_ppo(env: Any, model: dp.ParametricCMDP, steps: int, seed: int) -> Non
 def sweeps(draws: int, quick: bool) -> tuple[Sweep, ...]:
     """Every method in every environment; PPO in two, in full runs, where it is installed."""
     steps = QUICK_STEPS if quick else STEPS
+    plans: list[tuple[tuple[str, ...], tuple[str, ...], int, int]]
     plans = [((*LAYOUTS, *TABLES), (*SOLVED, *LEARNERS), steps, draws)]
     if find_spec("stable_baselines3") and not quick:
         plans.append((DEEP_WORLDS, DEEP, DEEP_STEPS, min(draws, DEEP_DRAWS)))
