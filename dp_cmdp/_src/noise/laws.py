@@ -135,7 +135,8 @@ def weight_below(thresholds: Sequence[int], end: int) -> int:
     return total
 
 
-def second_moment_below(thresholds: Sequence[int], end: int) -> float:
+@lru_cache(maxsize=256)
+def second_moment_below(thresholds: tuple[int, ...], end: int) -> float:
     """E[K²; K < end] for end ≤ 2^L, in floats: digits are independent, variances add."""
     squares, prefix, base = 0.0, 1.0, 0.0
     chance = [threshold / ONE for threshold in (*thresholds, 0)]
@@ -409,7 +410,7 @@ class Laplace(Noise):
         kept = 2 * inside - weight_below(self.thresholds, 1)
         return max(kept / (2 * ONE ** len(self.thresholds)), 2.0**-1022)
 
-    @cached_property
+    @property
     def variance(self) -> float:
         """Variance of the noise, in squared lattice steps."""
         return second_moment_below(self.thresholds, self.support + 1) / self.acceptance
