@@ -35,10 +35,9 @@ MENU: dict[str, Any] = {
     strategy.name: strategy
     for strategy in (
         dp.Strategy.entries(),
-        dp.Strategy.queries(share=0, safety=0.6, shift=0.0),
         dp.Strategy.queries(share=0, safety=1.0, shift=0.25),
         dp.Strategy.worst_row(share=0, safety=1.0, shift=0.25),
-        *(dp.Strategy.best_queries(share=part) for part in ("1/10", "7/20", "13/20")),
+        *(dp.Strategy.best_queries(share=part) for part in ("1/5", "7/20", "13/20")),
     )
 }
 KEYS = ("problem", "class", "size", "epsilon", "delta", "method")

@@ -62,7 +62,8 @@ class Prior:
     def sample(self, problem: Problem, rng: np.random.Generator, number: int) -> FloatArray:
         """Invented database `number`: entries at one level of their ranges, or around the prior.
 
-        Entries that can only help (limits, capacities) are uniform.
+        Entries that can only help (limits, capacities) are uniform, and so are those that the
+        objective reads: what is at an end of its range is harmless or worth nothing.
         """
         envelope = problem.envelope
         width = envelope.upper - envelope.lower
@@ -71,7 +72,9 @@ class Prior:
             return np.clip(moved, envelope.lower, envelope.upper)
         level, a = STRATA[number % len(STRATA)]
         share = rng.beta(a * level, a * (1.0 - level), size=width.size)
-        share = np.where(helping(problem), rng.random(width.size), share).round(6)
+        anywhere = helping(problem)
+        anywhere[objective_entries(problem)] = True
+        share = np.where(anywhere, rng.random(width.size), share).round(6)
         return np.clip(envelope.lower + share * width, envelope.lower, envelope.upper)
 
 

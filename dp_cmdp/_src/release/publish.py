@@ -136,6 +136,7 @@ def answered(
     robust: Answer | None,
     prior: Prior,
     *,
+    start: Answer | None = None,
     certify: bool = True,
 ) -> Answer:
     """The best answer for what is believed among what is safe for all that the release allows.
@@ -144,7 +145,9 @@ def answered(
     """
     estimate = estimated(problem, release, prior)
     try:
-        found = problem.answer(release.uncertainty, estimate, start=robust, certify=certify)
+        found = problem.answer(
+            release.uncertainty, estimate, start=start or robust, certify=certify
+        )
         if certify and robust is not None and not found.certificate.verified:
             raise SolverError("the answer is not proved")  # of a problem of the user's own
     except (SolverError, RefusedError, InvalidArgumentError):
