@@ -111,7 +111,10 @@ class Hazards:
 
         def numbers() -> Numbers:
             kinds = zip(layout.kinds, per_kind, strict=True)
-            return [_placed(layout, kind, given.items()) for kind, given in kinds], limit
+            return [
+                _placed(layout, kind, [(*cell, value) for cell, value in given.items()])
+                for kind, given in kinds
+            ], limit
 
         return cls._of(layout, numbers)
 
@@ -306,10 +309,10 @@ def _readable(name: str, source: str | Path) -> Path:
 
 
 def _placed(layout: Layout, kind: HazardKind, places: Any) -> FloatArray:
-    """One severity per candidate of a kind; the lowest where none is placed."""
+    """One severity per candidate of a kind from (row, col, severity); the lowest by default."""
     found = np.full(len(kind.cells), kind.severity[0])
     left = dict(zip(kind.cells, range(found.size), strict=True))
-    for (row, col), severity in places:
+    for row, col, severity in places:
         if (row, col) != divmod(row * layout.cols + col, layout.cols):
             raise ValueError("a cell is outside of the layout")
         found[left.pop(row * layout.cols + col)] = severity  # KeyError: no candidate, or twice
@@ -323,8 +326,7 @@ def _of_json(layout: Layout, source: Path) -> Numbers:
     severity, limit = [], []
     for kind in layout.kinds:
         given = content["kinds"][kind.name]
-        places = [((row, col), value) for row, col, value in given["severity"]]
-        severity.append(_placed(layout, kind, places))
+        severity.append(_placed(layout, kind, given["severity"]))
         limit.append(given["limit"])
     return severity, limit
 
@@ -347,7 +349,7 @@ def _of_table(layout: Layout, source: Any) -> list[FloatArray]:
     rows = list(zip(owner, places, frame["severity"].tolist(), strict=True))
     return [
         _placed(
-            layout, kind, [(place, severity) for own, place, severity in rows if own == kind.name]
+            layout, kind, [(*place, severity) for own, place, severity in rows if own == kind.name]
         )
         for kind in layout.kinds
     ]

@@ -35,7 +35,7 @@ from dp_cmdp._src.noise.laws import Laplace, Sensitivity
 from dp_cmdp._src.program.answer import Answer, Problem
 from dp_cmdp._src.release.belief import NOTHING_KNOWN, STRATA, Prior, believed, objective_entries
 from dp_cmdp._src.release.measurement import Measurement, Simulated
-from dp_cmdp._src.release.publish import amended, answered, attempted, stated
+from dp_cmdp._src.release.publish import amended, answered, attempted
 from dp_cmdp._src.release.release import Release
 from dp_cmdp._src.release.strategy import LinearQueries, Step, Strategy, WorstRow, first_entries
 
@@ -109,6 +109,8 @@ class Simulator:
         self.before = replace(before or Release(problem.envelope), simulated=True)
         #: Where the solver starts from in trials: answers are alike from one to the next.
         self.latest = self.robust
+        published = self.before.outcomes
+        self._belief = believed(problem, self.before, prior) if published else None
         self._trials: dict[int, Trial] = {}
         self._first: dict[Any, Any] = {}
 
@@ -116,16 +118,12 @@ class Simulator:
         """Invented database `number`: believed after what was published, or of the strata."""
         if number not in self._trials:
             rng = np.random.default_rng([self.seed, number])
-            if self.before.outcomes:
+            if self._belief is not None:
                 values, spans = self._belief.sample(rng), THIRDS
             else:
                 values, spans = self.prior.sample(self.problem, rng, number), MIDDLE
             self._trials[number] = Trial(self, values, number, spans[number % len(spans)])
         return self._trials[number]
-
-    @cached_property
-    def _belief(self) -> Any:
-        return believed(self.problem, self.before, self.prior)
 
     def of(self, values: FloatArray, number: int) -> Trial:
         """A given database, and draw `number` of the noise."""
@@ -188,15 +186,10 @@ class Trial:
         """Of the robust answer on this database."""
         return self.simulator.problem.value(self.simulator.robust.decision, self.values)
 
-    @property
-    def tells(self) -> bool:
-        """Whether there is anything to win."""
-        return abs(self.best - self.robust) > NOTHING_TO_WIN * (1.0 + abs(self.best))
-
     def release(self, strategy: Strategy, budget: PrivacyBudget) -> Release:
         """What the strategy would publish."""
         release = self.after(strategy.steps, budget)
-        return replace(release, strategy_document=stated(strategy, budget))
+        return replace(release, strategy_document=strategy.document(budget))
 
     def answer(
         self,
@@ -231,16 +224,12 @@ class Trial:
             before = self.after(steps[:-1], budget)
             found = own.measurement(before, steps[-1], budget)
             if found is not None:
-                source = Simulated(self._noise(found, len(steps)))
-                before = before + found.draw(self.values, source)
+                query, seed = found.query, [own.seed, self.number, len(steps)]
+                alone = query.linear and np.diff(query.weights.indptr).max(initial=0) <= 1
+                rng = Quantiles(seed) if alone else Quantiles(seed, *self.span)
+                before = before + found.draw(self.values, Simulated(rng))
             self.releases[key] = before
         return self.releases[key]
-
-    def _noise(self, measurement: Measurement, step: int) -> np.random.Generator:
-        """The stream of a step's noise."""
-        query, seed = measurement.query, [self.simulator.seed, self.number, step]
-        alone = query.linear and np.diff(query.weights.indptr).max(initial=0) <= 1
-        return Quantiles(seed) if alone else Quantiles(seed, *self.span)
 
 
 def _key(steps: tuple[Step, ...], budget: PrivacyBudget) -> Any:
@@ -285,8 +274,8 @@ def raced(
     alive, left, number = list(scores), list(kept), 0
     while left and number < len(MIDDLE) and len(alive) > 1:
         trial, number = simulator.trial(number), number + 1
-        if not trial.tells:
-            continue
+        if abs(trial.best - trial.robust) <= NOTHING_TO_WIN * (1.0 + abs(trial.best)):
+            continue  # there is nothing to win
         for place, score in enumerate(alive):
             lost = trial.loss(score.strategy, budget)
             alive[place] = replace(score, losses=(*score.losses, lost))
@@ -313,9 +302,9 @@ class BestQueries:
     ) -> Measurement | None:
         simulator = Simulator(problem, self.prior, before=release)
         scores = []
-        shared, many = _shared(problem), problem.signs.nnz >= MANY_MEETINGS
+        shared, many = meetings(problem)[0], problem.signs.nnz >= MANY_MEETINGS
         for candidate in self.candidates:
-            if candidate.alone and not shared:
+            if candidate.alone and shared <= 1:
                 continue
             if many and (candidate.alone or (candidate.safety, candidate.shift) != USUAL):
                 continue
@@ -374,9 +363,10 @@ def choose(simulator: Simulator, budget: PrivacyBudget, *, progress: bool = Fals
     """The strategy that promises to lose least; the release of entries where nothing is solved."""
     signs = simulator.problem.signs
     short = signs.nnz >= MANY_MEETINGS
-    tried = menu(_shared(simulator.problem), short)
+    shared, read, owned = meetings(simulator.problem)
+    tried = menu(shared > 1, short)
     plain, prior = tried[0].taken, simulator.prior
-    if signs.nnz >= TOO_MANY_MEETINGS or _separate(simulator.problem):
+    if signs.nnz >= TOO_MANY_MEETINGS or max(read, owned) <= 1:
         return Choice(plain)
     able: list[Score] = []
     for score in tried:
@@ -402,18 +392,17 @@ def choose(simulator: Simulator, budget: PrivacyBudget, *, progress: bool = Fals
     return Choice(best.taken if best.losses else plain, tuple(found.values()))
 
 
-def _shared(problem: Problem) -> bool:
-    """Whether rows share records: elsewhere a query per row costs no more than the worst row."""
+def meetings(problem: Problem) -> list[int]:
+    """At most: rows that read a record, entries that a row reads, entries of a record.
+
+    Where rows share no record, a query per row costs no more than the worst row; where rows read
+    one entry each and records are one, a query is that entry.
+    """
     change, signs = abs(problem.envelope.change), abs(problem.signs)
-    return bool(np.diff(sparse.csr_array(change @ signs.T).indptr).max(initial=0) > 1)
-
-
-def _separate(problem: Problem) -> bool:
-    """Whether rows read one entry each, and records are one: a query is then that entry."""
-    for matrix in (problem.signs, problem.envelope.change):
-        if np.diff(sparse.csr_array(matrix).indptr).max(initial=0) > 1:
-            return False
-    return True
+    most = []
+    for matrix in (change @ signs.T, signs, change):
+        most.append(int(np.diff(sparse.csr_array(matrix).indptr).max(initial=0)))
+    return most
 
 
 def promises_nothing(simulator: Simulator, strategy: Strategy, budget: PrivacyBudget) -> bool:

@@ -56,7 +56,7 @@ def publish(
     for step in strategy.steps:  # what is wrong with a part is said unpaid
         steps.append((step, step.part(budget)))
     release = after or Release(problem.envelope)
-    document = stated(strategy, budget) | (notes or {})
+    document = strategy.document(budget) | (notes or {})
     if release.strategy_document is not None:
         document["after"] = dict(release.strategy_document)
     simulated = release.simulated or source.simulated
@@ -92,12 +92,6 @@ def publish(
         if after is not None and is_empty(release.uncertainty):
             raise AnswerError(CONTRADICTION, release=release)
         return release
-
-
-def stated(strategy: Strategy, budget: PrivacyBudget) -> dict[str, Any]:
-    """A strategy and what it spends as JSON, for the files of its releases."""
-    spent = {"epsilon": str(budget.epsilon), "delta": str(budget.delta)}
-    return strategy.document() | spent
 
 
 def attempted(

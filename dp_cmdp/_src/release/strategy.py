@@ -524,15 +524,21 @@ class Strategy:
                 steps[place] = replace(step, propose=replace(believing, prior=prior))
         return Strategy(*steps, name=self.name)
 
-    def document(self) -> dict[str, Any]:
-        """The strategy as JSON, for the files of its releases.
+    def document(self, budget: PrivacyBudget) -> dict[str, Any]:
+        """The strategy and what it spends as JSON, for the files of its releases.
+
+        Parameters
+        ----------
+        budget : PrivacyBudget
+            That of the whole strategy.
 
         Returns
         -------
         dict
             Texts, numbers and arrays, without objects of this package.
         """
-        return {"name": self.name, "steps": list(map(Step.document, self.steps))}
+        spent = {"epsilon": str(budget.epsilon), "delta": str(budget.delta)}
+        return {"name": self.name, "steps": list(map(Step.document, self.steps))} | spent
 
     def __str__(self) -> str:
         return self.name
