@@ -393,6 +393,9 @@ def explorer_process(folder: Path, *arguments: str) -> Iterator[str]:
     try:
         yield json.loads(process.stdout.readline())["address"]
     finally:
+        process.terminate()  # which ends the processes that compute for the page, too
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(30)
         process.kill()
         process.wait()
         process.stdout.close()
