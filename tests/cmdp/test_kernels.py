@@ -110,12 +110,13 @@ def test_values_and_visits_of_chains_are_exact_to_rounding(kind, gamma):
 
 @pytest.mark.kernels
 def test_the_bound_holds_for_any_values_exactly():
-    rng = np.random.default_rng(5)
+    rng, library = np.random.default_rng(5), kernels()
+    assert library is not None
     for gamma in (0.0, 0.9, 0.9999):
         T = rng.dirichlet(np.ones(4), size=12).round(3)
         T[:, -1] += 1.0 - T.sum(axis=1)
         r, start = rng.normal(size=(4, 3)), np.full(4, 0.25)
-        space = Workspace(kernels(), MDP(sparse.csr_array(T), r, gamma=gamma, start=start))
+        space = Workspace(library, MDP(sparse.csr_array(T), r, gamma=gamma, start=start))
         income, w, policy = rng.normal(size=12), rng.normal(size=4), np.zeros(4, np.int32)
         bound = space.price(income, w, policy, tolerance=1e-9)
         loose = space.price(income, np.zeros(4), policy.copy(), tolerance=1e9)
