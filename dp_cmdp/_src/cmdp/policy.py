@@ -100,8 +100,9 @@ class Policy(Saved):
 
     Parameters
     ----------
-    probabilities : (num_states, num_actions), or (horizon, num_states, num_actions)
-        Row s is the distribution π(·|s), of every step, or of the steps one after the other. A row
+    probabilities : array_like
+        Of shape (num_states, num_actions), or (horizon, num_states, num_actions): row s is the
+        distribution π(·|s), of every step, or of the steps one after the other. A row
         may miss 1 by rounding, also that of single precision (up to 10⁻⁵); it is then divided by
         its sum. Rows that already sum to 1 up to the rounding of doubles are kept bit for bit.
         What a certificate is about is each row divided by its own sum, in exact arithmetic.
@@ -209,7 +210,7 @@ class Policy(Saved):
 
         Parameters
         ----------
-        actions : (num_states,) array_like of int
+        actions : array_like of int
             The action of each state.
         num_actions : int
             How many actions there are.
