@@ -109,7 +109,6 @@ class Policy(Saved):
 
     Attributes
     ----------
-    num_states, num_actions : int
     horizon : int or None
         How many steps it knows; None if it does the same at all of them.
 
@@ -138,7 +137,9 @@ class Policy(Saved):
     _table: FloatArray | None
     _schedule: Schedule | None
     horizon: int | None
+    #: How many states it is for.
     num_states: int
+    #: How many actions there are.
     num_actions: int
     _random: np.random.Generator | None = field(compare=False)
 
