@@ -10,7 +10,6 @@ import json
 import locale
 import os
 import time
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import dp_cmdp
 
+#: numpy's and scipy's OpenBLAS; those of cvxpy's solvers come later and use names of their own.
+OURS = {pool["filepath"] for pool in threadpool_info() if pool["internal_api"] == "openblas"}
 #: Names the file that the report goes to.
 REPORT = "PORTABLE_REPORT"
 
@@ -39,7 +40,7 @@ def take_effect() -> None:
 
 def _blas(key: str) -> str:
     """What numpy's and scipy's OpenBLAS say of themselves."""
-    pools = [pool for pool in threadpool_info() if pool["internal_api"] == "openblas"]
+    pools = [pool for pool in threadpool_info() if pool["filepath"] in OURS]
     return " and ".join(sorted({str(pool[key]) for pool in pools})) or "no OpenBLAS"
 
 
@@ -82,15 +83,10 @@ class Reporter:
         self.reports: list[dict[str, str]] = []
 
     @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(
-        self, config: pytest.Config, items: list[pytest.Item]
-    ) -> None:
+    def pytest_collection_modifyitems(self, config: pytest.Config) -> None:
         found = seen()
-        backwards = (
-            one.path == other.path and (one.location[1] or 0) > (other.location[1] or 0)
-            for one, other in pairwise(items)
-        )
-        found["order"] = "shuffled" if any(backwards) else "as written"
+        random = config.pluginmanager.has_plugin("randomly")
+        found["order"] = "shuffled" if random else "as written"
         if hasattr(config, "workeroutput"):
             config.workeroutput["seen"] = found  # pyright: ignore[reportAttributeAccessIssue]
         else:

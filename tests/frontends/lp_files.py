@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import locale
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import highspy
@@ -94,12 +97,24 @@ def random_model(seed: int) -> highspy.HighsLp:
     return model
 
 
+@contextmanager
+def decimal_points() -> Iterator[None]:
+    """Where the locale has decimal commas HiGHS writes them into files, and reads none else."""
+    before = locale.setlocale(locale.LC_NUMERIC)
+    locale.setlocale(locale.LC_NUMERIC, "C")
+    try:
+        yield
+    finally:
+        locale.setlocale(locale.LC_NUMERIC, before)
+
+
 def written(model: highspy.HighsLp, path: Path) -> Path:
     """The model as HiGHS writes it."""
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
     highs.passModel(model)
-    assert highs.writeModel(str(path)) != highspy.HighsStatus.kError
+    with decimal_points():
+        assert highs.writeModel(str(path)) != highspy.HighsStatus.kError
     return path
 
 
@@ -107,7 +122,8 @@ def plain_optimum(path: Path) -> float:
     """What HiGHS finds for a file, integer columns relaxed."""
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
-    highs.readModel(str(path))
+    with decimal_points():
+        highs.readModel(str(path))
     model = highs.getLp()
     model.integrality_ = []
     highs.passModel(model)

@@ -198,7 +198,7 @@ def table():
     def kept(setting):
         return (setting["problem"], setting["radius"]) in problems and setting["size"] <= 16
 
-    return rows_of("scale", kept=kept)
+    return rows_of("scale", kept=kept, draws=24)  # means of three are off by a half
 
 
 def test_rows_of_the_scale_carry_the_published_columns_and_nothing_is_violated(table):

@@ -37,8 +37,9 @@ MOST_MEETINGS = 1 << 18
 #: Inequalities that contradict each other by less than this, relative to how far their terms vary,
 #: are not refused: no solver tells them from inequalities that just hold together.
 TOO_CLOSE_TO_CALL = 2.0**-24
-#: Nor where they do by less than this, relative to their terms: what sums of floats round off.
-ROUNDED_OFF = 2.0**-36
+#: Nor where they do by less than this, relative to each of their terms: what sums of floats round
+#: off, a product and a sum of 2^-53 each for every term, with a margin of two.
+ROUNDED_OFF = 2.0**-51
 CONTRADICTION = (
     "the released bounds and inequalities contradict each other: no database satisfies all of "
     "them, so they cannot come from one database that did not change in between; use one "
@@ -336,7 +337,8 @@ def check_consistent(known: UncertaintySet) -> FloatArray:
     if known.is_box:
         return known.lower + width / 2
     largest = np.maximum(np.abs(known.lower), np.abs(known.upper))
-    spare = abs(known.W) @ (TOO_CLOSE_TO_CALL * width + ROUNDED_OFF * largest)
+    rounded = (np.diff(known.W.indptr) + 4) * ROUNDED_OFF * (abs(known.W) @ largest)
+    spare = TOO_CLOSE_TO_CALL * (abs(known.W) @ width) + rounded
     left = known.q - known.W @ known.lower + spare
     parts = sparse.csr_array(known.W.multiply(width[None, :]))
     unit = abs(parts).max(axis=1).toarray().ravel()
